@@ -11,7 +11,7 @@ import leastnoise as ln
 from dirty_rows import QUERIES, write
 from leastnoise.curator.engines import spark_server
 from leastnoise.curator.table import table
-from leastnoise.errors import EngineUnavailable, ReadingFailed
+from leastnoise.errors import EngineUnavailable, ReadingFailed, UnknownSource
 from leastnoise.testing import aggregate
 
 pytestmark = pytest.mark.spark
@@ -94,16 +94,18 @@ def test_a_server_that_is_gone_is_asked_a_few_times_only(
             return False
 
     made = SparkSession.builder.remote(server).create()
-    made.client.set_retry_policies([Usual()])
     frame = made.sql("SELECT id AS who FROM range(3)")
     opened = table(frame, unit="who", name="rows")
     engine: Any = opened._data.engine
+    for session in (made, engine.session):
+        session.client.set_retry_policies([Usual()])
     budget = ln.Budget.open(tmp_path / "city.ledger", epsilon=1, delta=1e-6)
     monkeypatch.setattr(spark_server, "RETRIES", 0)
     monkeypatch.setattr(spark_server, "READ_RETRIES", 0)
 
     def lose(frame: Any) -> None:
-        monkeypatch.setattr(made.client, "_stub", Lost())
+        for session in (made, engine.session):
+            monkeypatch.setattr(session.client, "_stub", Lost())
         frame.collect()
 
     with pytest.raises(ReadingFailed):
@@ -117,6 +119,24 @@ def test_a_server_that_is_gone_is_asked_a_few_times_only(
     assert budget.remaining.share == 1
     monkeypatch.undo()
     made.stop()
+
+
+def test_no_function_of_a_session_of_a_server_changes_an_integer(server: str) -> None:
+    """Names are looked up in a session of our own, so a frame that needs those of its own session is refused."""
+    from pyspark.sql.connect.session import SparkSession
+
+    theirs = SparkSession.builder.remote(server).create()
+    frame = theirs.sql("SELECT id AS who, double(id) * 100 + 0.5D AS x FROM range(3)")
+    for name in ("floor", "least", "coalesce", "lower"):
+        theirs.udf.register(name, lambda *_: 10**9, "long")
+    query = table(frame, unit="who").sum("x", clip=(0, 10), max_rows=1)
+    assert aggregate(query).values[0] * query.grid == 20.5
+    frame.createOrReplaceTempView("theirs")
+    theirs.udf.register("own", lambda *_: 1, "long")
+    for other in (theirs.table("theirs"), theirs.sql("SELECT own(id) AS who FROM range(3)")):
+        with pytest.raises(UnknownSource, match="temporary view or function"):
+            table(other, unit="who")
+    theirs.stop()
 
 
 def test_a_setting_of_the_server_is_no_setting_of_a_client(server: str, tmp_path: Path) -> None:

@@ -164,18 +164,108 @@ def test_collated_texts_are_equal_where_their_bytes_are(session) -> None:
         assert found(rows.count_units()) == {0: 3}
 
 
-def test_no_function_of_a_session_stands_in_for_one_of_spark(session, tmp_path: Path) -> None:
-    """With this one a value is no longer what the clip made of it."""
+ASKED: dict[str, Callable[[Table], Query]] = {
+    "count": lambda t: t.count(max_rows=1),
+    "keys": lambda t: t.histogram("zone", keys=["Port", "mall"], max_rows=1),
+    "unknown keys": lambda t: t.histogram("zone", max_rows=1),
+    "sum": lambda t: t.sum("x", clip=(0, 10), max_rows=1),
+    "condition": lambda t: t.where("x > 2 AND zone <> 'mall'").count(max_rows=1),
+    "tables": lambda t: t.crosstabs("zone", keys={"zone": ["Port", "mall"]}, max_rows=1),
+}
+FUNCTIONS = ["floor", "lower", "least", "md5", "conv", "coalesce", "sum", "count", "if", "isnan", "sort_array", "slice"]
+PEOPLE = pa.table({"who": range(6), "zone": ["Port", "mall", "Port", "port", "", "mall"], "x": [1.5, 1000.0] * 3})
+
+
+def people_of(session: Any) -> Any:
+    rows = ", ".join(f"({row['who']}, '{row['zone']}', {row['x']}D)" for row in PEOPLE.to_pylist())
+    return session.sql(f"SELECT * FROM VALUES {rows} AS t(who, zone, x)")
+
+
+def with_functions(session: Any) -> Any:
+    """A session in which many functions mean something else, and Spark believes that one of them is its own."""
     theirs = session.newSession()
-    theirs.udf.register("own", lambda number: number, "long")
-    frame = theirs.sql("SELECT * FROM VALUES (1, 1.5D), (2, 1000.0D) t(who, x)")
-    asked = table(frame, unit="who", name="t").sum("x", clip=(0, 10), max_rows=1)
-    assert found(asked)[0] * asked.grid == 11.5
-    theirs.udf.register("Floor", lambda number: 10**9, "long")
+    for name in FUNCTIONS:
+        theirs.udf.register(name, lambda *_: 10**9, "long")
+    registry = theirs._jsparkSession.sessionState().functionRegistry()
+    other = registry.lookupFunctionBuilder(theirs._jvm.org.apache.spark.sql.catalyst.FunctionIdentifier("floor")).get()
+    registry.createOrReplaceTempFunction("greatest", other, "built-in")
+    return theirs
+
+
+def test_no_function_of_a_session_changes_an_integer(few_rows) -> None:
+    """With `floor` a value was no longer what the clip made of it."""
+    theirs = with_functions(few_rows)
+    frame = people_of(theirs)
+    frame.createOrReplaceTempView("people")
+    ours = table(PEOPLE, unit="who")
+    for source in (frame, theirs.table("people"), ibis.pyspark.connect(theirs).table("people")):
+        opened = table(source, unit="who")
+        with_functions(few_rows)
+        assert {name: found(ask(opened)) for name, ask in ASKED.items()} == {
+            name: found(ask(ours)) for name, ask in ASKED.items()
+        }
+
+
+def test_permanent_functions_change_no_integer(few_rows, cluster, tmp_path: Path) -> None:
+    """They are of every session, and Spark looks for its own first."""
+    pq.write_table(PEOPLE, tmp_path / "people.parquet")
+    names = ["floor", "least", "lower", "coalesce"]
+    for name in names:
+        few_rows.sql(f"CREATE FUNCTION {name}(a STRING) RETURNS INT RETURN 77")
+    try:
+        opened = table(tmp_path / "people.parquet", unit="who", engine=cluster.master)
+        ours = table(tmp_path / "people.parquet", unit="who")
+        assert {name: found(ask(opened)) for name, ask in ASKED.items()} == {
+            name: found(ask(ours)) for name, ask in ASKED.items()
+        }
+    finally:
+        for name in names:
+            few_rows.sql(f"DROP FUNCTION spark_catalog.default.{name}")
+
+
+def test_functions_that_an_extension_put_in_our_session_are_refused_before_paying(few_rows, tmp_path: Path) -> None:
+    query = table(people_of(few_rows), unit="who", name="t").count(max_rows=1)
+    engine: Any = query._data.engine
+    engine.session.udf.register("Floor", lambda number: 10**9, "long")
     budget = Budget.open(tmp_path / "b.ledger", epsilon=1, delta=1e-6)
-    with pytest.raises(UnknownSource, match="floor"):
-        asked.release(budget=budget, share=0.1)
+    with pytest.raises(EngineUnavailable, match="floor"):
+        query.release(budget=budget, share=0.1)
     assert budget.remaining.share == 1
+
+
+def test_a_session_that_was_given_stays_as_it_is(few_rows, cluster, tmp_path: Path) -> None:
+    """Its settings, views and functions; and it stays the active one."""
+    from pyspark.sql import SparkSession
+
+    pq.write_table(PEOPLE, tmp_path / "people.parquet")
+
+    def state() -> Any:
+        views = [each.name for name in ("default", "global_temp") for each in few_rows.catalog.listTables(name)]
+        functions = few_rows.sql("SHOW USER FUNCTIONS").collect()
+        return few_rows.conf.getAll, views, functions, SparkSession.getActiveSession()._jsparkSession.sessionUUID()
+
+    frame = people_of(few_rows)
+    before = state()
+    for source, engine in ((frame, None), (tmp_path / "people.parquet", cluster.master)):
+        opened = table(source, unit="who", engine=engine)
+        for ask in ASKED.values():
+            found(ask(opened))
+        assert state() == before
+
+
+def test_a_session_of_ours_has_the_other_settings_of_the_one_that_was_given(few_rows) -> None:
+    """The size of shuffles, the keys of a file system: also those that were changed after the table was opened."""
+    opened = table(few_rows.range(3).withColumnRenamed("id", "who"), unit="who")
+    engine: Any = opened._data.engine
+    for value in ("3", None):
+        for name in ("spark.sql.shuffle.partitions", "fs.s3a.access.key"):
+            before = few_rows.conf.get(name, None)
+            few_rows.conf.set(name, value) if value else few_rows.conf.unset(name)
+            found(opened.count(max_rows=1))
+            assert engine.session.conf.get(name, None) == few_rows.conf.get(name, None)
+            assert value is None or engine.session.conf.get(name) == value
+            if before is not None:
+                few_rows.conf.set(name, before)
 
 
 SCRIPT = """

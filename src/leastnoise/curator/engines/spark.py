@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from leastnoise._support import progress
-from leastnoise.curator.engines import spark_files, spark_first_rows, spark_names, spark_session, spark_tasks
+from leastnoise.curator.engines import (
+    spark_files,
+    spark_first_rows,
+    spark_names,
+    spark_server,
+    spark_session,
+    spark_tasks,
+)
 from leastnoise.curator.engines.column_names import check_names
 from leastnoise.curator.engines.engine import RowRule
 from leastnoise.curator.engines.opened_table import Source
-from leastnoise.curator.engines.shadowed_functions import check_session
 from leastnoise.curator.engines.spark_errors import opening
 from leastnoise.curator.engines.spark_progress import percent_done
 from leastnoise.curator.engines.spark_server import is_gone, is_remote
@@ -36,33 +43,44 @@ _naming = threading.Lock()  # threads of one session share its names: none drops
 
 
 class Spark:
-    """An Ibis connection to a Spark session. While it reads, the session has our settings and our views; not after."""
+    """An Ibis connection to a Spark session of our own, beside the one that was given: there, somebody may have put
+    functions in the place of Spark's."""
 
     name = "spark"
     copies = False  # what Spark keeps may be lost with an executor, and is then computed again
     sends_rows = True
 
-    def __init__(self, session: Any) -> None:
+    def __init__(self, given: Any) -> None:
         import ibis
 
-        self.session = session
+        spark_session.check_answers(given)
+        self.given, self.session = given, spark_session.own_of(given)
+        if is_remote(given):
+            weakref.finalize(self, spark_server.end, self.session).atexit = False
         self.files: list[str] = []
         self._frames: dict[str, Any] = {}  # views that our tables are read from
         self._sizes: dict[str, int] = {}  # of these, in bytes
         self._workers_checked = False
         self._workers_failed = False
-        spark_session.check_answers(session)
-        self._smallest = spark_first_rows.builder_in(session)
-        spark_session.set_interpreter(session)
-        with applied(session):
-            self.backend = reading(lambda: ibis.pyspark.connect(session))
+        self._smallest = spark_first_rows.builder_in(self.session)
+        spark_session.set_interpreter(self.session)
+        with self._applied():
+            self.backend = reading(lambda: ibis.pyspark.connect(self.session))
+
+    def _applied(self) -> AbstractContextManager[None]:
+        return applied(self.session, self.given)
+
+    def _check_answers(self) -> None:
+        spark_session.check_answers(self.given)
+        if is_remote(self.session):
+            spark_session.check_answers(self.session)
 
     def check_ready(self, rows: ir.Table, *, in_python: bool) -> None:
         """The session answers, with functions of Spark's own; and its workers have what is needed where Python runs
         there."""
-        spark_session.check_answers(self.session)
+        self._check_answers()
         if not is_remote(self.session):
-            check_session(self.session)
+            spark_session.check_functions(self.session)
         wait_for_workers(self.session)
         if not self._workers_checked and (in_python or _has_python(rows)):
             check_workers(self.session)
@@ -86,10 +104,38 @@ class Spark:
         return self._opened(lambda: reading(lambda: spark_files.frame_of_files(self.session, files), files))
 
     def _opened(self, frame: Callable[[], Any]) -> ir.Table:
-        spark_session.check_answers(self.session)
+        self._check_answers()
         wait_for_workers(self.session)
-        with applied(self.session):
+        with self._applied():
             return self.view(frame())
+
+    def taken(self, frame: Any) -> Any:
+        """A frame of the given session as one of ours. What it computes is its author's; a server resolves its names
+        in our session, so that it may use no temporary view or function."""
+        if is_remote(frame.sparkSession):
+            return self._taken_from_server(frame)
+        name = unique("given")
+        frame.createGlobalTempView(name)  # the only names that sessions share
+        try:
+            return self.session.table(f"{self.session.conf.get('spark.sql.globalTempDatabase')}.{name}")
+        finally:
+            self.session.catalog.dropGlobalTempView(name)
+
+    def _taken_from_server(self, frame: Any) -> Any:
+        from pyspark.sql.connect.dataframe import DataFrame
+
+        taken = DataFrame(frame._plan, self.session)
+        try:
+            same = taken.schema == frame.schema
+        except Exception:
+            same = False
+        if not same:
+            raise UnknownSource(
+                "this DataFrame of Spark Connect uses a temporary view or function of its session, or rows that were "
+                "sent to it, and queries run in a session of our own. Write it to a table of the catalogue or to "
+                'Parquet, and open that: frame.write.saveAsTable("name").'
+            )
+        return taken
 
     def view(self, frame: Any) -> ir.Table:
         """A Spark DataFrame as an Ibis table. Texts are equal where their bytes are: a collation takes A for a, and one
@@ -146,7 +192,7 @@ class Spark:
     def _read(self, expression: ir.Table, answer: Callable[[Any], T]) -> T:
         """The answer from the Spark frame of an expression. Ibis itself would bring it here through pandas, where a
         whole number beside a null becomes a double and a day after 2262 fails."""
-        spark_session.check_answers(self.session)
+        self._check_answers()
 
         def run() -> T:
             with progress.watched("reading", percent_done(self.session)):
@@ -157,7 +203,7 @@ class Spark:
                     frame = self.session.sql(self.backend.compile(expression))
                 return answer(frame)
 
-        with applied(self.session):
+        with self._applied():
             return reading(run, self.files)
 
     @contextmanager
@@ -273,7 +319,7 @@ class Spark:
             return int(str(plan.stats().sizeInBytes()))
 
         if name not in self._sizes:
-            with applied(self.session):
+            with self._applied():
                 self._sizes[name] = reading(estimate, self.files)
         return self._sizes[name]
 
@@ -343,24 +389,26 @@ def connect(engine: str, config: Mapping[str, str]) -> Spark:
 
 
 def open_frame(frame: Any, *, name: str) -> Source:
-    """A Spark DataFrame, in its own session."""
+    """A Spark DataFrame."""
     if type(frame).__name__ != "DataFrame" or not hasattr(frame, "sparkSession"):
         raise UnknownSource(f"a Spark DataFrame is needed. Got {type(frame).__name__}.")
     engine = Spark(frame.sparkSession)  # first: nothing can be asked of a frame whose session has ended
     if frame.isStreaming:
         raise UnknownSource("a stream has no end, so nothing can be released of it. Give the table that it writes to.")
     check_names(frame.columns)
-    return Source(engine=engine, rows=engine._opened(lambda: frame), name=name)
+    return Source(engine=engine, rows=engine._opened(lambda: reading(lambda: engine.taken(frame))), name=name)
 
 
 def open_named(text: str, *, engine: str, config: Mapping[str, str], name: str) -> Source:
     """What an address or a name means to the session: it is read by the session alone."""
+    if "${" in text:
+        raise UnknownSource(f'in "{text}" Spark may replace what stands after ${{. Give the DataFrame itself.')
     opened = connect(engine, config)
 
     def frame() -> Any:
         if spark_names.is_address(text):
             return spark_files.frame_of_uri(opened.session, text)
-        return opened.session.sql(spark_names.statement(text))
+        return opened.taken(opened.given.sql(spark_names.statement(text)))
 
     def checked() -> Any:
         found = opening(frame, text)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 RETRIES = 4  # after 0.05, 0.2, 0.8 and 3.2 seconds
@@ -15,6 +16,26 @@ _lock = threading.Lock()
 def is_remote(session: Any) -> bool:
     """Whether this is a session of Spark Connect: a client without a JVM."""
     return type(session).__module__.startswith("pyspark.sql.connect")
+
+
+def second_session(session: Any) -> Any:
+    """Another session of the same user on the same server, in the same catalogue and database."""
+    from pyspark.sql.connect.session import SparkSession
+
+    client = session.client
+    builder = copy.copy(client._builder)
+    builder._params = {name: value for name, value in builder._params.items() if name != "session_id"}
+    made = SparkSession(connection=builder, userId=client._user_id)
+    made.catalog.setCurrentCatalog(session.catalog.currentCatalog())
+    made.catalog.setCurrentDatabase(session.catalog.currentDatabase())
+    return made
+
+
+def end(session: Any) -> None:
+    """Let the server forget a session of ours."""
+    with suppress(Exception):  # the server may be gone
+        session.client.release_session()
+        session.client.close()
 
 
 def is_gone(session: Any) -> bool:

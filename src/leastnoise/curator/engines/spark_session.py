@@ -37,6 +37,57 @@ def session_of(engine: str, config: Mapping[str, str]) -> Any:
         return _remote(engine, config) if engine.startswith("sc://") else _local(engine, config)
 
 
+def own_of(session: Any) -> Any:
+    """A session of our own beside somebody's: none of its temporary functions and views, and none of its settings.
+
+    Functions that somebody defined under a name of Spark's own are of one session. Permanent ones are of all, and Spark
+    looks for its own first.
+    """
+    if not is_remote(session):
+        return session.newSession()
+    with silent():
+        try:
+            return spark_server.second_session(session)
+        except Exception:
+            opened = False
+    assert not opened
+    raise EngineUnavailable(
+        "the Spark Connect server does not open a second session, and queries run in one of our own: functions of "
+        "somebody else's may mean something else there. Nothing was read or paid. See that the server takes another "
+        "session of this user."
+    )
+
+
+def check_functions(session: Any) -> None:
+    """Raise unless every function of Spark's own is what Spark was built with: an extension of the session may have put
+    another one in its place. Spark's registries are asked, in Java: no function is called, and no row is read."""
+    with silent():
+        try:
+            found: list[str] | None = _replaced(session)
+        except Exception:
+            found = None
+    if found is None:
+        raise EngineUnavailable("this Spark session does not say what its functions are. Use another session.")
+    if found:
+        raise EngineUnavailable(
+            f"an extension of this Spark session has functions of its own in the place of Spark's, "
+            f"{', '.join(found)}, and our queries would call them. Nothing was read or paid. Start the session without "
+            "it (spark.sql.extensions)."
+        )
+
+
+def _replaced(session: Any) -> list[str]:
+    """Spark's own functions that are others in this session, by the objects that make them."""
+    here = session._jsparkSession.sessionState().functionRegistry()
+    built_in = session._jvm.org.apache.spark.sql.catalyst.analysis.FunctionRegistry.builtin()
+    names, found = built_in.listFunction().iterator(), []
+    while names.hasNext():
+        name = names.next()
+        if not here.lookupFunctionBuilder(name).equals(built_in.lookupFunctionBuilder(name)):
+            found.append(str(name.funcName()))
+    return sorted(found)
+
+
 def check_answers(session: Any) -> None:
     """Raise unless the session is there to be asked. No row is read."""
     if is_remote(session):

@@ -1,7 +1,9 @@
-"""The settings by which our SQL means what it says on Spark, and the same as on DuckDB: set for a query, then put back.
+"""The settings by which our SQL means what it says on Spark, and the same as on DuckDB: set, and read back, before each
+query.
 
-A session may be somebody else's, who goes on with it: its time zone, its views and its log are as they were afterwards.
-Several threads may ask one session at once, so what was there is remembered by the first and put back by the last.
+They are those of a session of our own; all others it has from the session that was given, also those that were changed
+since. The log of the JVM and the active session are shared with that one, and are as they were afterwards. Several
+threads may ask one session at once, so what was there is remembered by the first and put back by the last.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from leastnoise._support import library_warnings
-from leastnoise.curator.engines.spark_server import is_gone, is_remote, put_back_retries, shorten_retries
+from leastnoise.curator.engines.spark_server import is_remote, put_back_retries, shorten_retries
 from leastnoise.errors import EngineUnavailable
 
 SETTINGS = {
@@ -39,7 +41,6 @@ SETTINGS = {
     "spark.sql.files.ignoreMissingFiles": "false",
     "spark.sql.files.ignoreInvalidPartitionPaths": "false",
 }
-SET_BY_IBIS = ("spark.sql.mapKeyDedupPolicy",)  # when it connects; put back as well
 LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")  # PySpark's own: they quote what failed
 PY4J_LOGGERS = ("py4j", "py4j.java_gateway", "py4j.clientserver")  # and of the connection to the JVM
 MAX_SECONDS_AFTER_FAILURE = 5.0  # for tasks beside the one that failed, which may still log their rows
@@ -49,21 +50,12 @@ _silence = threading.local()  # `active` while this thread reads rows
 
 
 class _Before:
-    """What a session had set when the first of our threads came to it, and how many are there."""
+    """How often the client of a session asked a server again when the first of our threads came to it, and how many
+    are there."""
 
     def __init__(self, session: Any) -> None:
         self.threads = 0
-        given = session.conf.getAll
-        self.settings = {name: given.get(name) for name in (*SETTINGS, *SET_BY_IBIS)}
         self.retries = shorten_retries(session)
-
-    def put_back(self, session: Any) -> None:
-        with library_warnings.withheld():
-            for name, value in self.settings.items():
-                if value is not None and value == SETTINGS.get(name):
-                    continue
-                with suppress(Exception):  # the session may have ended
-                    session.conf.unset(name) if value is None else session.conf.set(name, value)
 
 
 class _Log:
@@ -91,17 +83,18 @@ _log = _Log()
 
 
 @contextmanager
-def applied(session: Any) -> Iterator[None]:
-    """The settings, read back, for as long as this lasts; raises EngineUnavailable before any row is read.
+def applied(session: Any, given: Any = None) -> Iterator[None]:
+    """Our settings and the others of the session that was given, read back; raises EngineUnavailable before any row is
+    read.
 
     What the JVM and PySpark log meanwhile may quote a cell, so they log nothing. (With Spark Connect the log is the
     server's own.)
     """
     with _lock, silent():
-        name, before = _entered(session)
+        name, before = _entered(session, given)
     failed = True
     try:
-        with silent():
+        with silent(), _same_active(session):
             yield
         failed = False
     finally:
@@ -111,7 +104,7 @@ def applied(session: Any) -> Iterator[None]:
             _leave(session, name, before)
 
 
-def _entered(session: Any) -> tuple[str, _Before]:
+def _entered(session: Any, given: Any) -> tuple[str, _Before]:
     try:
         name = _identity(session)
         before = _held.get(name) or _Before(session)
@@ -126,6 +119,8 @@ def _entered(session: Any) -> tuple[str, _Before]:
     before.threads += 1
     _held[name] = before
     try:
+        if given is not None:
+            _take_over(given, session)
         _set(session)
     except BaseException:
         _leave(session, name, before)
@@ -164,11 +159,37 @@ def _leave(session: Any, name: str, before: _Before) -> None:
     before.threads -= 1
     if before.threads == 0:
         _held.pop(name, None)
-        if not is_gone(session):
-            before.put_back(session)
         put_back_retries(session, before.retries)
     if not is_remote(session):
         _log.let_go(session.sparkContext)
+
+
+def _take_over(given: Any, session: Any) -> None:
+    """What the given session has set beside our settings: the size of shuffles, the keys of a file system."""
+    theirs, ours = given.conf.getAll, session.conf.getAll
+    with library_warnings.withheld():
+        for name in (theirs.keys() | ours.keys()) - SETTINGS.keys():
+            if theirs.get(name) == ours.get(name):
+                continue
+            with suppress(Exception):  # some cannot be set in a session
+                session.conf.set(name, theirs[name]) if name in theirs else session.conf.unset(name)
+
+
+@contextmanager
+def _same_active(session: Any) -> Iterator[None]:
+    """PySpark makes a session that is given rows the active one; afterwards the one before is active again."""
+    if is_remote(session):
+        yield
+        return
+    before = type(session)._activeSession
+    try:
+        yield
+    finally:
+        if type(session)._activeSession is not before:
+            type(session)._activeSession = before
+            with suppress(Exception):  # the session may have ended
+                active = session._jvm.org.apache.spark.sql.classic.SparkSession
+                active.clearActiveSession() if before is None else active.setActiveSession(before._jsparkSession)
 
 
 def _set(session: Any) -> None:
