@@ -241,7 +241,7 @@ def test_a_session_that_was_given_stays_as_it_is(few_rows, cluster, tmp_path: Pa
 
     def state() -> Any:
         views = [each.name for name in ("default", "global_temp") for each in few_rows.catalog.listTables(name)]
-        functions = few_rows.sql("SHOW USER FUNCTIONS").collect()
+        functions = few_rows.sql("SHOW USER FUNCTIONS").count()
         return few_rows.conf.getAll, views, functions, SparkSession.getActiveSession()._jsparkSession.sessionUUID()
 
     frame = people_of(few_rows)

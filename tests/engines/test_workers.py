@@ -72,6 +72,23 @@ def test_what_workers_lack_is_said_before_it_is_paid_for(
     assert shipped == aggregate(ask()).values.tolist()
 
 
+def test_a_server_is_sent_the_package_where_its_workers_lack_it(bare: str, session: Any, server_port: int) -> None:
+    """Files that somebody adds are of one session of the server, and queries run in another one."""
+    pytest.importorskip("grpc_status", reason="pyspark[connect] is not installed")
+    from pyspark.sql.connect.session import SparkSession
+
+    theirs = SparkSession.builder.remote(f"sc://127.0.0.1:{server_port}").create()
+    frame = theirs.sql("SELECT id AS who, 0.5D AS x, 0.25D AS y FROM range(6)")
+    theirs.conf.set("spark.sql.execution.pyspark.python", bare)
+    query = ln.table(frame, unit="who").vector_sum(["x", "y"], clip_norm=1.0, max_rows=1)
+    engine: Any = query._data.engine
+    with engine._applied():
+        assert spark_workers._asked(engine.session) == (["no leastnoise"], "")
+    query._data.engine.check_ready(query.rows, in_python=True)
+    assert (aggregate(query).values * query.grid).tolist() == [3.0, 1.5]
+    theirs.stop()
+
+
 def test_the_interpreter_of_a_frame_is_the_drivers(session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session.sparkContext, "pythonExec", "python3")
     spark_session.set_interpreter(session)

@@ -43,10 +43,9 @@ SETTINGS = {"TimeZone": "UTC", "default_collation": "", "arrow_lossless_conversi
 MEASURED = {"enable_progress_bar": "true", "enable_progress_bar_print": "false"}  # else its progress is always -1
 # Its plan for "the first n rows of a group" keeps a state for every group and cannot spill; the plain window is a sort
 # that can, and is faster where groups are many.
-PLAIN_WINDOWS = (
-    "SET disabled_optimizers = "
-    "concat_ws(',', nullif(current_setting('disabled_optimizers'), ''), 'top_n_window_elimination')"
-)
+PLAIN_WINDOWS = "top_n_window_elimination"
+# It takes rows that stream for few, and would hold all of them in memory to look public keys up in them.
+AS_WRITTEN = "join_order,build_side_probe_side"
 BYTES_PER_UNIT = {
     "B": 1,
     "KB": 1e3,
@@ -127,8 +126,8 @@ class DuckDB:
     def settle(self) -> None:
         """The settings by which our SQL means what it says, and by which it fits into memory."""
         self._refuse_while_busy()
-        reading(lambda: self._set(SETTINGS))
-        reading(lambda: self.backend.con.execute(PLAIN_WINDOWS))
+        others = PLAIN_WINDOWS if self.given is None else f"{PLAIN_WINDOWS},{AS_WRITTEN}"
+        reading(lambda: self._set(SETTINGS | {"disabled_optimizers": others}))
 
     def sql(self, expression: Callable[[], ir.Table]) -> str:
         return str(self.backend.compile(expression(), pretty=True))

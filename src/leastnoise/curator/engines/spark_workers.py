@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
+import tempfile
 import threading
+import zipfile
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
+import leastnoise
 from leastnoise._support.version import VERSION
 from leastnoise.curator.engines.spark_server import is_remote
 from leastnoise.curator.engines.spark_settings import applied
@@ -59,14 +64,10 @@ def check_workers(session: Any) -> None:
 
     Of people's rows none is touched: the table that is asked about is a range of numbers, so what fails may be said.
     """
-    found: list[str] = []
-    problem = ""
-    with applied(session):
-        try:
-            rows = session.range(0, _tasks(session), 1, _tasks(session)).mapInArrow(probe(), "found string").collect()
-            found = sorted({row.found for row in rows})
-        except Exception as error:
-            problem = _words(str(error))
+    found, problem = _asked(session)
+    if is_remote(session) and "no leastnoise" in found:
+        send_package(session)
+        found, problem = _asked(session)
     if problem:
         raise EngineUnavailable(f"this question needs Python on the workers of Spark, and {problem} {SHIPPING}")
     wrong = [each for each in found if each != VERSION]
@@ -79,6 +80,27 @@ def check_workers(session: Any) -> None:
             f"the workers of Spark have leastnoise {wrong[0]} and the driver {VERSION}, whose integers may differ. "
             f"{SHIPPING}"
         )
+
+
+def _asked(session: Any) -> tuple[list[str], str]:
+    """The versions of leastnoise on the workers, or what they lack; or else what is wrong."""
+    with applied(session):
+        try:
+            rows = session.range(0, _tasks(session), 1, _tasks(session)).mapInArrow(probe(), "found string").collect()
+        except Exception as error:
+            return [], _words(str(error))
+    return sorted({row.found for row in rows}), ""
+
+
+def send_package(session: Any) -> None:
+    """Ship this package to the workers of a Spark Connect session of ours, which nobody else can add files to."""
+    root = Path(leastnoise.__file__).parent
+    with tempfile.TemporaryDirectory() as folder, suppress(Exception):  # the workers are asked again
+        path = Path(folder) / "leastnoise.zip"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for file in sorted(root.rglob("*.py")):
+                archive.write(file, Path("leastnoise") / file.relative_to(root))
+        session.addArtifacts(str(path), pyfile=True)
 
 
 def _tasks(session: Any) -> int:
