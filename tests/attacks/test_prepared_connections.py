@@ -242,6 +242,27 @@ def test_columns_that_changed_since_they_were_opened_cost_nothing(change: str, t
     assert (budget.remaining.share, budget.closed) == (0.5, False)
 
 
+@pytest.mark.parametrize("change", ["ALTER TABLE rides ALTER ward TYPE DOUBLE", "DROP TABLE rides"])
+def test_columns_that_changed_while_a_query_is_under_way_are_not_read(change: str) -> None:
+    connection = prepared(duckdb.connect(), [])
+    query = ln.table((connection, "rides"), unit="who").histogram("ward", keys=range(4), max_rows=1)
+    connection.execute(change)
+    with pytest.raises(errors.ReadingFailed):
+        aggregate(query)
+
+
+def test_a_query_reads_the_rows_of_a_connection_once() -> None:
+    """A connection has one result that streams, and two readings may be of two states."""
+    rides = ln.table((prepared(duckdb.connect(), []), "rides"), unit="who")
+    engine: Any = rides._data.engine
+    twice = "SELECT count(*) FROM leastnoise_rows UNION ALL SELECT sum(ward) FROM leastnoise_rows"
+    assert engine._read(lambda: engine.backend.con.execute("SELECT sum(ward) FROM leastnoise_rows").fetchall()) == [
+        (222,)
+    ]
+    with pytest.raises(errors.ReadingFailed):
+        engine._read(lambda: engine.backend.con.execute(twice).fetchall())
+
+
 def test_a_connection_that_was_closed_costs_nothing(tmp_path: Path) -> None:
     connection = prepared(duckdb.connect(), [])
     query = ln.table((connection, "rides"), unit="who").count(max_rows=1)
