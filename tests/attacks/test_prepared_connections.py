@@ -257,7 +257,7 @@ def test_a_query_reads_the_rows_of_a_connection_once() -> None:
     engine: Any = rides._data.engine
     twice = "SELECT count(*) FROM leastnoise_rows UNION ALL SELECT sum(ward) FROM leastnoise_rows"
     assert engine._read(lambda: engine.backend.con.execute("SELECT sum(ward) FROM leastnoise_rows").fetchall()) == [
-        (222,)
+        (223,)
     ]
     with pytest.raises(errors.ReadingFailed):
         engine._read(lambda: engine.backend.con.execute(twice).fetchall())
