@@ -178,14 +178,19 @@ class UnknownColumn(InvalidParameter, KeyError):
         return cls(message, parameter="column", value=str(column))
 
     @classmethod
-    def in_header(cls, column: object, file: str) -> UnknownColumn:
-        """The error for a CSV. Its first line is not shown: where the header was forgotten, it is somebody's row."""
+    def in_header(cls, column: object, file: str, separated: str = "") -> UnknownColumn:
+        """The error for a CSV. Its first line is not shown: where the header was forgotten, it is somebody's row.
+
+        separated: by what its cells are taken to be, where something else could be declared.
+        """
+        how, other = f"separated by {separated or 'commas'}", ";" if separated != "semicolons" else ","
         return cls(
             f'the first line of "{file}" names no column "{column}". (What it says is not shown: without a header it '
-            "would be a person's row.) Look at the line yourself; it must name the columns, separated by commas, and "
-            "capital letters count: ID is not id.",
+            f"would be a person's row.) Look at the line yourself; it must name the columns, {how}, and capital "
+            "letters count: ID is not id." + (" If another sign separates them, declare it." if separated else ""),
             parameter="column",
             value=str(column),
+            example={"delimiter": other} if separated else (),
         )
 
 

@@ -285,15 +285,16 @@ def test_threads_that_ask_one_connection_wait_for_each_other(budget: ln.Budget) 
     assert not budget.closed
 
 
+@pytest.mark.parametrize("by", [",", ";"])
 @pytest.mark.parametrize("cell", ["x\n" + "mallory,y,4\n" * 300, 'a""\n,,\n7,"",5\n' * 20])
 def test_lines_in_a_cell_that_look_like_rows_are_no_rows(
-    cell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cell: str, by: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """DuckDB's parallel reader begins in the middle of a file, took such lines for rows, and failed."""
     monkeypatch.setattr(duckdb_engine, "CSV_BUFFER_BYTES", 2**16)
     monkeypatch.setattr(duckdb_engine, "MAX_LINE_BYTES", 2**15)
     rows = [f'u{place},"{"words" if place % 10 else cell}",{place % 7}' for place in range(4000)]
-    (tmp_path / "people.csv").write_text("\n".join(["who,remark,ward", *rows, ""]))
-    people = ln.table(tmp_path / "people.csv", unit="who", types={"ward": "int"})
+    (tmp_path / "people.csv").write_text("\n".join(["who,remark,ward", *rows, ""]).replace(",", by))
+    people = ln.table(tmp_path / "people.csv", unit="who", types={"ward": "int"}, delimiter=by)
     found = aggregate(people.histogram("ward", keys=range(7), max_rows=1)).values.tolist()
     assert found == [572, 572, 572, 571, 571, 571, 571]

@@ -71,7 +71,8 @@ def test_the_curators_own_look_is_the_same(kind: str, both: tuple[Table, Table],
     assert embedded == distributed
 
 
-def test_cells_of_a_csv_are_read_alike(tmp_path: Path, session, cluster) -> None:
+@pytest.mark.parametrize(("by", "decimal"), [(",", "."), (";", ","), ("|", ",")])
+def test_cells_of_a_csv_are_read_alike(by: str, decimal: str, tmp_path: Path, session, cluster) -> None:
     cells = [
         "3",
         "3.0",
@@ -89,28 +90,44 @@ def test_cells_of_a_csv_are_read_alike(tmp_path: Path, session, cluster) -> None
         "2013-01-31",
         "2013-02-30",
         "2013-01-31T07:00",
+        "2013-01-31T07:00:00.25Z",
+        "2013-01-31 07:00+00:00",
+        "2013-01-31 07:00+00",
+        "2013-01-31 07:00+01:00",
+        "2013-01-31 07:00z",
+        "0001-01-01 00:00Z",
+        "3,0",
+        "3,5",
+        ",5e1",
+        "1.234,5",
+        "1,234.5",
+        "3;5",
+        "3|5",
     ]
     (tmp_path / "rows.csv").write_text(
-        "unit,x\n" + "".join(f'{number},"{cell}"\n' for number, cell in enumerate(cells))
+        f"unit{by}x\n" + "".join(f'{number}{by}"{cell}"\n' for number, cell in enumerate(cells))
     )
-    for kind in ("int", "float", "bool", "date"):
+    layout = {"delimiter": by, "decimal": decimal}
+    for kind in ("int", "float", "bool", "date", "timestamp", "text"):
         found = []
         for engine in ("duckdb", cluster.master):
-            rows = table(tmp_path / "rows.csv", unit="unit", types={"unit": "int", "x": kind}, engine=engine)
+            types = {"unit": "int", "x": kind}
+            rows = table(tmp_path / "rows.csv", unit="unit", types=types, engine=engine, **layout)
             fetched = rows._data.engine.fetch(rows.rows.select("unit", "x").order_by("unit"))
             found.append(fetched["x"].to_pylist())
         assert found[0] == found[1]
         assert any(cell is not None for cell in found[0])
 
 
+@pytest.mark.parametrize("by", [",", ";"])
 @pytest.mark.parametrize("row", ["secret424242,2", "secret424242,2,3,4", 'secret424242,"2,3'])
-def test_a_malformed_csv_is_the_same_error(row: str, tmp_path: Path, session, cluster) -> None:
+def test_a_malformed_csv_is_the_same_error(row: str, by: str, tmp_path: Path, session, cluster) -> None:
     """Also where the query reads none of the columns that are missing."""
-    (tmp_path / "rows.csv").write_text(f"unit,place,fare\n1,2,3\n{row}\n4,5,6\n")
+    (tmp_path / "rows.csv").write_text(f"unit,place,fare\n1,2,3\n{row}\n4,5,6\n".replace(",", by))
     told = []
     for engine in ("duckdb", cluster.master):
         with pytest.raises(ReadingFailed) as caught:
-            aggregate(table(tmp_path / "rows.csv", unit="unit", engine=engine).count(max_rows=1))
+            aggregate(table(tmp_path / "rows.csv", unit="unit", engine=engine, delimiter=by).count(max_rows=1))
         told.append(str(caught.value))
     assert told[0] == told[1]
     assert "424242" not in told[0]

@@ -172,6 +172,11 @@ class TableOptions(RowOptions):
     types: Annotated[
         list[str] | None, typer.Option(help="Of a CSV's columns: hour=int,fare=float (bool, date, timestamp, text).")
     ] = None
+    delimiter: Annotated[
+        str | None,
+        typer.Option(help="What separates a CSV's cells: ',', ';', '|' or tab. Else a comma; in .tsv a tab."),
+    ] = None
+    decimal: Annotated[str | None, typer.Option(help="The decimal sign of a CSV's numbers: . or ,")] = None
     missing: Annotated[list[str] | None, typer.Option(help="Texts that stand for a missing value: NA,-999.")] = None
     table: Annotated[str | None, typer.Option(help="What the ledger calls this table; else the file's name.")] = None
     public_units: Annotated[
@@ -191,6 +196,8 @@ class TableOptions(RowOptions):
             memory_limit=self.memory_limit,
             config=option_texts.settings(self.config or []),
             types=option_texts.types(self.types or []),
+            delimiter="\t" if self.delimiter == "tab" else self.delimiter,
+            decimal=self.decimal,
             missing=[word for text in self.missing or [] for word in text.split(",")],
             public_units=self.public_units,
         )

@@ -9,8 +9,17 @@ from typing import TYPE_CHECKING
 from leastnoise._support import validation
 from leastnoise.curator.aggregate.bounding import word
 from leastnoise.curator.aggregate.clean_rows import CleanRows
-from leastnoise.curator.aggregate.parsing import check_missing, check_types, parsed, undeclared_column, unknown_column
+from leastnoise.curator.aggregate.parsing import (
+    check_missing,
+    check_types,
+    in_index,
+    typed_before,
+    parsed,
+    undeclared_column,
+    unknown_column,
+)
 from leastnoise.curator.description import escaped, shortened
+from leastnoise.curator.engines.csv_layout import PLAIN, CsvLayout
 from leastnoise.curator.engines.engine import Engine
 from leastnoise.curator.engines.opened_table import Source
 from leastnoise.curator.engines.sources import open_source
@@ -84,8 +93,11 @@ class Dataset:
         if not isinstance(column, str):
             raise WrongType(f"a column is named by text, such as 'fare'. Got {type(column).__name__} instead.")
         if column not in self.clean.given.schema():
-            missing = column in self.source.undeclared
-            raise undeclared_column(column) if missing else UnknownColumn.among_columns(column, self.columns)
+            if column in self.source.undeclared:
+                raise undeclared_column(column)
+            if column in self.source.index:
+                raise in_index(column)
+            raise UnknownColumn.among_columns(column, self.columns)
 
     def check_usable(self, column: str) -> None:
         """Raise unless a question may be about this column."""
@@ -114,6 +126,24 @@ def check_new_name(name: str, columns: Sequence[str]) -> None:
         )
 
 
+def _decimal_unit(source: object, column: str, types: Mapping[str, str]) -> WrongType:
+    """The error for a unit of numbers with decimals, and how the kind of table at hand makes whole numbers of it."""
+    frames = {
+        "pandas": f'df["{column}"] = df["{column}"].astype("Int64")',
+        "polars": f'df = df.with_columns(pl.col("{column}").cast(pl.Int64))',
+        "pyspark": f'df = df.withColumn("{column}", df["{column}"].cast("bigint"))',
+    }
+    code = frames.get(type(source).__module__.split(".")[0])
+    return WrongType(
+        f'the unit "{column}" holds numbers with decimals, and two that look the same may differ: one person could '
+        "count as two. Programs make such numbers of whole ones where some are missing. Make them whole numbers or "
+        "text before the table is opened; a missing one stays missing.",
+        parameter="unit",
+        value=column,
+        example={"types": {column: "int"}} if column in types else typed_before(code) if code else (),
+    )
+
+
 def open_dataset(
     source: object,
     *,
@@ -126,6 +156,7 @@ def open_dataset(
     types: Mapping[str, str],
     missing: str | Sequence[str] = (),
     public_units: int | None = None,
+    layout: CsvLayout = PLAIN,
 ) -> Dataset:
     """The rows of a source with the declared types. Only schemas are read."""
     relation = check_neighbours(neighbours)
@@ -155,12 +186,16 @@ def open_dataset(
     if public_units is not None:
         validation.integer("public_units", public_units)
     words = check_missing(missing)
-    opened = open_source(source, name=name, engine=engine, memory_limit=memory_limit, config=config, types=types)
+    opened = open_source(
+        source, name=name, engine=engine, memory_limit=memory_limit, config=config, types=types, layout=layout
+    )
     for column in units:
         if column not in opened.rows.columns:
             raise unknown_column(opened, column)
     rows = parsed(opened, types, words)
     for column in units:
+        if rows[column].type().is_floating():
+            raise _decimal_unit(source, column, types)
         word(rows[column], column, opened.engine)
     steps = (f"{shortened([escaped(repr(word)) for word in words])} read as missing",) if words else ()
     return Dataset(

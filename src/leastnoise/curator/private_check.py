@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from leastnoise._support.immutable import Frozen
 from leastnoise.curator.aggregate.binning import as_double, double_literal, is_missing, place
-from leastnoise.curator.aggregate.parsing import is_csv, parse_cell, without_words
+from leastnoise.curator.aggregate.parsing import is_csv, parse_cell, typed_texts, without_words
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.description import one_line
 from leastnoise.curator.engines.withheld_errors import reading
@@ -187,14 +187,13 @@ def _unparsed(data: Dataset) -> dict[str, int]:
     """Cells of text that are not written like the type that was declared, nor like what was said to stand for a missing
     value: they count as missing. Of all rows, before any condition."""
     source = data.source
-    texts = source.rows.columns if is_csv(source) else source.folders
-    declared = {column: kind for column, kind in data.types.items() if column in texts and kind != "text"}
+    declared = {column: data.types[column] for column in typed_texts(source, data.types)}
     if not declared:
         return {}
-    rows = without_words(source.rows, data.missing)
+    rows, decimal = without_words(source.rows, data.missing), source.layout.decimal or "."
     lost = {
         f"cells of {column} that are not written like {kind}": (
-            (rows[column].length() > 0) & parse_cell(rows[column], kind).isnull()
+            (rows[column].length() > 0) & parse_cell(rows[column], kind, decimal).isnull()
         ).sum()
         for column, kind in declared.items()
     }

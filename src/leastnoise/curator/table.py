@@ -16,6 +16,7 @@ from leastnoise.curator.aggregate.nearest_node import HasCoordinates
 from leastnoise.curator.budget import Budget
 from leastnoise.curator.budget.shares import Share
 from leastnoise.curator.dataset import open_dataset
+from leastnoise.curator.engines.csv_layout import CsvLayout
 from leastnoise.curator.questions import Questions
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.domain import Lattice, Zones
@@ -36,6 +37,8 @@ def table(
     memory_limit: str | None = None,
     config: Mapping[str, str] | None = None,
     types: Mapping[str, str] | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
     missing: str | Sequence[str] = (),
     public_units: int | None = None,
 ) -> Table:
@@ -58,7 +61,10 @@ def table(
     types: what columns of text hold, such as {"hour": "int", "fare": "float"}; also "bool", "date", "timestamp" and
         "text". A CSV does not declare it, and guessing would look at people's rows, so undeclared columns are text;
         columns that folders name, day=5/, too. A pandas column of Python objects cannot be used until it is declared. A
-        cell that is not written like its type is null.
+        cell that is not written like its type is null. A "timestamp" may end in Z: times are in UTC.
+    delimiter: what separates the cells of a CSV: ",", ";", "|" or a tab. Left out, a comma, and in .tsv a tab.
+    decimal: the sign before the fraction of its numbers, "." or ",". Left out, a point; 3,5 is then null, and with a
+        comma 3.5 is.
     missing: texts that stand for a missing value, such as "NA" or ["NA", "-999"]: such a cell is null in every column
         of text, and before its type is read. An empty cell of a CSV is null as it is.
     public_units: how many units there are, where everybody may know that: a delta of one over it, or more, is then
@@ -76,6 +82,7 @@ def table(
             types=types or {},
             missing=missing,
             public_units=public_units,
+            layout=CsvLayout(delimiter, decimal),
         )
     )
 

@@ -108,7 +108,7 @@ NAMES: dict[str, dict[str, _Type]] = {
         "source": _TEXTS, "unit": _TEXTS, "types": _TEXT_BY_NAME, "join": _TEXTS, "within": _TEXT_BY_NAME,
         "derive": _TEXT_BY_NAME, "lattice": _TEXT_BY_NAME, "where": _TEXT, "per_unit": _TEXT_BY_NAME, "having": _TEXT,
         "name": _TEXT, "neighbours": _TEXT, "engine": _TEXT, "memory_limit": _TEXT, "config": _TEXT_BY_NAME,
-        "missing": _TEXTS, "public_units": _INTEGER,
+        "missing": _TEXTS, "public_units": _INTEGER, "delimiter": _TEXT, "decimal": _TEXT,
     },
     "ask": {
         "kind": _TEXT, "by": _TEXTS, "column": _TEXT, "clip": _PAIR, "levels": _NUMBERS, "bins": _INTEGER,

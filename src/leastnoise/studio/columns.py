@@ -52,6 +52,7 @@ def declares_types(draft: Draft) -> bool:
 
 @lru_cache(maxsize=64)  # opening takes a tenth of a second, and only another [table] has other columns
 def _columns(section: str, path: str) -> tuple[Column, ...]:
+    from leastnoise.curator.engines.csv_layout import CsvLayout
     from leastnoise.curator.engines.sources import open_source
     from leastnoise.curator.key_template import kind_of
 
@@ -61,5 +62,6 @@ def _columns(section: str, path: str) -> tuple[Column, ...]:
         return tuple(Column(name, kind_of(table[name].type())) for name in table.columns)
     source = job.table["source"]
     paths = job.path(source) if isinstance(source, str) else [job.path(each) for each in source]
-    opened = open_source(paths, name=None, engine=None, memory_limit=None, config={}, types={})
+    layout = CsvLayout(job.table.get("delimiter"), job.table.get("decimal"))
+    opened = open_source(paths, name=None, engine=None, memory_limit=None, config={}, types={}, layout=layout)
     return tuple(Column(name, kind_of(kind)) for name, kind in opened.rows.schema().items())

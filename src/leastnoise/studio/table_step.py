@@ -10,14 +10,19 @@ from leastnoise.studio.draft import Draft
 from leastnoise.studio.session import Fields, Studio
 
 TYPES = ("text", "int", "float", "bool", "date", "timestamp")
+DELIMITERS = {";": "semicolons", "tab": "tabs", "|": "vertical bars"}
 
 
 def show(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
     """What the page shows."""
     table = draft.section("table")
     declared = fields or {f"type:{name}": kind for name, kind in table.get("types", {}).items()}
+    layout = _layout(table, fields)
     return {
-        "columns": columns(draft),
+        "columns": columns(draft.with_section("table", _laid_out(table, layout))),
+        "delimiters": DELIMITERS,
+        "delimiter": "tab" if layout["delimiter"] == "\t" else layout["delimiter"],
+        "decimal": layout["decimal"],
         "unit": fields.get("unit", table.get("unit", "")),
         "where": fields.get("where", table.get("where", "")),
         "neighbours": fields.get("neighbours", table.get("neighbours", "add-remove")),
@@ -26,6 +31,19 @@ def show(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
         "declared": declared,
         "source": table["source"],
     }
+
+
+def _layout(table: dict[str, Any], fields: Fields) -> dict[str, Any]:
+    """How the form says that a CSV is written; what the job says, where the form is not filled in."""
+    given = {name: fields.get(name, table.get(name)) or None for name in ("delimiter", "decimal")}
+    return given | {"delimiter": "\t" if given["delimiter"] == "tab" else given["delimiter"]}
+
+
+def _laid_out(table: dict[str, Any], layout: dict[str, Any]) -> dict[str, Any]:
+    """The table so written. With another delimiter it has other columns, so what was said of them is left out."""
+    if layout["delimiter"] == table.get("delimiter"):
+        return table | layout
+    return {"source": table["source"], **layout}
 
 
 def save(studio: Studio, draft: Draft, fields: Fields) -> Draft:
@@ -37,6 +55,7 @@ def save(studio: Studio, draft: Draft, fields: Fields) -> Draft:
         )
     table |= {"unit": fields["unit"], "where": str(fields.get("where", "")).strip()}
     table["neighbours"] = "replace" if fields.get("neighbours") == "replace" else None
+    table |= _layout(table, fields)
     names = [name.removeprefix("type:") for name in fields if name.startswith("type:")]
     if names:
         table["types"] = {name: fields[f"type:{name}"] for name in names if fields[f"type:{name}"] in TYPES[1:]}

@@ -10,34 +10,38 @@ import duckdb
 import pytest
 
 from leastnoise.curator.engines import open_quotes
+from leastnoise.curator.engines.csv_layout import CsvLayout
 
 CELLS = ["a", "", " ", '5"', 'a "b"', '"a"', '""', '"a,b"', '"x\ny"', '"q""q"', '"""q"', ' "s"', '"t" ']
 OPEN = ['"', '"a', ' "a,b', '"a""', '"a\n1,2\n', '"a""b\n1,""2']
-READ = """SELECT * FROM read_csv('{file}', auto_detect = false, header = true, delim = ',', quote = '"', escape = '"',
+READ = """SELECT * FROM read_csv('{file}', auto_detect = false, header = true, delim = '{by}', quote = '"', escape = '"',
 columns = {{'one': 'VARCHAR', 'two': 'VARCHAR'}})"""
 
 
-def ends_open(file: Path) -> bool:
+def ends_open(file: Path, by: str) -> bool:
     """For us, and for DuckDB."""
     try:
-        open_quotes.verify([str(file)])
+        open_quotes.verify([str(file)], CsvLayout(by))
     except ValueError:
         with pytest.raises(duckdb.InvalidInputException, match="unterminated quote"):
-            duckdb.sql(READ.format(file=file)).fetchall()
+            duckdb.sql(READ.format(file=file, by=by)).fetchall()
         return True
-    duckdb.sql(READ.format(file=file)).fetchall()
+    duckdb.sql(READ.format(file=file, by=by)).fetchall()
     return False
 
 
+@pytest.mark.parametrize("by", [",", ";", "|", "\t"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_an_open_quote_is_what_duckdb_says_is_one(end: str, tmp_path: Path) -> None:
+def test_an_open_quote_is_what_duckdb_says_is_one(end: str, by: str, tmp_path: Path) -> None:
     file = tmp_path / "rows.csv"
     for first, second in product(CELLS, CELLS):
-        file.write_text(f"one,two{end}{first},{second}{end}{second},z{end}", newline="")
-        assert not ends_open(file), (first, second)
+        text = f"one,two{end}{first},{second}{end}{second},z{end}"
+        file.write_text(text.replace(",", by), newline="")
+        assert not ends_open(file, by), (first, second)
     for before, last in product(CELLS, OPEN):
-        file.write_text(f"one,two{end}{before},{before}{end}x,{last}", newline="")
-        assert ends_open(file), (before, last)
+        text = f"one,two{end}{before},{before}{end}x,{last}"
+        file.write_text(text.replace(",", by), newline="")
+        assert ends_open(file, by), (before, last)
 
 
 def test_chunks_compiled_loops_marks_and_archives_change_nothing(

@@ -71,12 +71,13 @@ MALFORMED = {
 @pytest.mark.parametrize(
     "ask", [lambda t: t.private_check(), lambda t: aggregate(t.histogram("place", keys=["2"], max_rows=1))]
 )
-def test_a_malformed_csv_is_an_error_that_names_the_file_and_every_likely_cause(kind, ask, tmp_path):
+@pytest.mark.parametrize("by", [",", ";"])
+def test_a_malformed_csv_is_an_error_that_names_the_file_and_every_likely_cause(by, kind, ask, tmp_path):
     """The same words whatever the mistake is, so that they tell nothing of a row."""
     path = tmp_path / "bad.csv"
-    path.write_bytes(MALFORMED[kind])
+    path.write_bytes(MALFORMED[kind].replace(b",", by.encode()))
     with pytest.raises(ReadingFailed) as caught:
-        ask(table(path, unit="taxi"))
+        ask(table(path, unit="taxi", delimiter=by))
     told = str(caught.value)
     assert told.startswith('the rows of "bad.csv" could not be read. Nothing was released.')
     for words in ("more or fewer fields than the header", "quote that is not closed", "encoding"):

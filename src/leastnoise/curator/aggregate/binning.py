@@ -254,10 +254,7 @@ def wrong_type(column: str, kind: Any, need: str, *, declare: str, as_key: bool 
     """The error for a column of another type than is needed: which keys it takes, or what to declare it as."""
     hint, examples = suggested_keys(kind) if as_key else ("", [])
     if kind.is_string():
-        hint += (
-            " In a CSV, and in the names of folders, all is text until its type is declared; in other tables, derive a "
-            "column from it."
-        )
+        hint += " Or declare the type of the column where the table is opened, or derive a column from it."
         examples = [*examples, {"types": {column: declare}}, derived_from_text(column, declare)]
     message = f'"{column}" holds {type_name(kind)}, and {need}. {hint.strip()}'
     return WrongType(message.strip(), parameter="column", value=column, example=examples)

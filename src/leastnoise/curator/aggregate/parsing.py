@@ -1,5 +1,5 @@
-"""Text as the types that were declared, in a CSV and in the names of folders: a fixed function of each cell, the same
-on every engine.
+"""Text as the types that were declared, in a CSV, in the names of folders and in any column of text: a fixed function of
+each cell, the same on every engine.
 
 An engine that guesses types looks at people's rows, and its guess shows: in the schema, in which queries are
 refused, in a header taken for a row. So every column is text, and becomes a number, a day or a time where the caller
@@ -14,6 +14,8 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from leastnoise._support.type_names import type_name
+from leastnoise.curator.engines.csv_layout import DELIMITERS
 from leastnoise.curator.engines.opened_table import Source
 from leastnoise.curator.engines.sources import ending
 from leastnoise.errors import Code, InvalidParameter, UnknownColumn, WrongType, as_code
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 # The years 1 to 9999; engines differ about 24:00 and about seconds past 59.
 DAY = r"(000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})-[0-9]{2}-[0-9]{2}"
 CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6})?)?"
+# Times are in UTC, also where they say so; other offsets are not read.
 # Java's and RE2's patterns agree on these; 18 digits fit 64 bits. Engines skip blanks around a float and round
 # its digits to the nearest double, past the largest to infinity, which is clipped like any number.
 FLOAT = r" *[-+]?([0-9]{1,100}([.][0-9]{0,100})?|[.][0-9]{1,100})([eE][-+]?[0-9]{1,3})? *"
@@ -33,8 +36,9 @@ PATTERNS = {
     "float": ("float64", rf"\A({FLOAT})\z"),
     "bool": ("boolean", r"\A(true|false|True|False|TRUE|FALSE|1|0)([.]0)?\z"),
     "date": ("date", rf"\A({DAY})\z"),
-    "timestamp": ("timestamp(6)", rf"\A({DAY}[ T]{CLOCK})\z"),
+    "timestamp": ("timestamp(6)", rf"\A({DAY}[ T]{CLOCK})(Z|[+]00(:?00)?)?\z"),
 }
+NUMBERS = ("int", "float", "bool")  # of which a fraction may be written
 
 
 def is_csv(source: Source) -> bool:
@@ -47,8 +51,26 @@ def unknown_column(source: Source, column: str) -> InvalidParameter:
     if column in source.undeclared:
         return undeclared_column(column)
     if is_csv(source):
-        return UnknownColumn.in_header(column, source.files[0])
+        separated = DELIMITERS[source.layout.separator(source.files[0])]
+        return UnknownColumn.in_header(column, source.files[0], separated)
+    if column in source.index:
+        return in_index(column)
     return UnknownColumn.among_columns(column, (*source.rows.columns, *source.undeclared))
+
+
+def typed_before(code: str) -> Code:
+    """What to type before a frame is opened, where there is no command line."""
+    return Code(code, code)
+
+
+def in_index(column: str) -> UnknownColumn:
+    """The error for a name that pandas keeps in the index of a frame, which is not read."""
+    return UnknownColumn(
+        f'"{column}" is in the index of the frame, and only its columns are read. Make a column of it first.',
+        parameter="column",
+        value=column,
+        example=typed_before("df = df.reset_index()"),
+    )
 
 
 def undeclared_column(column: str) -> WrongType:
@@ -105,19 +127,28 @@ def parsed(source: Source, types: Mapping[str, str], missing: Sequence[str] = ()
     """The rows of the source with the declared types; in a CSV an empty cell is null. So is, in every column of text, a
     cell that is one of `missing`: that depends on the cell alone."""
     rows = without_words(source.rows, missing)
-    texts = rows.columns if is_csv(source) else source.folders
     for column in types:
         if column not in rows.columns:
-            raise UnknownColumn.among_columns(column, rows.columns)
-        if column not in (*texts, *source.declared):
+            known = (*rows.columns, *source.undeclared)
+            raise in_index(column) if column in source.index else UnknownColumn.among_columns(column, known)
+        kind = rows[column].type()
+        if column not in source.declared and not kind.is_string():
             raise InvalidParameter(
-                "types are declared for CSV files, for folders that name a column and its value, and for columns of "
-                f'Python objects; "{column}" has a type of its own. Leave it out.',
+                f'types are declared for columns of text and of Python objects; "{column}" holds {type_name(kind)} as '
+                "it is. Leave it out.",
                 parameter="types",
                 value=column,
-                example=derived_from_text(column, types[column]) if rows[column].type().is_string() else (),
             )
-    return rows.mutate({column: parse_cell(rows[column], types.get(column, "text")) for column in texts})
+    texts = rows.columns if is_csv(source) else source.folders
+    kinds = dict.fromkeys(texts, "text") | {column: types[column] for column in typed_texts(source, types)}
+    decimal = source.layout.decimal or "."
+    return rows.mutate({column: parse_cell(rows[column], kind, decimal) for column, kind in kinds.items()})
+
+
+def typed_texts(source: Source, types: Mapping[str, str]) -> list[str]:
+    """The columns of text that were declared to hold something else."""
+    schema = source.rows.schema()
+    return [column for column, kind in types.items() if kind != "text" and schema[column].is_string()]
 
 
 def without_words(rows: ir.Table, missing: Sequence[str]) -> ir.Table:
@@ -129,9 +160,14 @@ def without_words(rows: ir.Table, missing: Sequence[str]) -> ir.Table:
     return rows.mutate({name: ibis.ifelse(rows[name].isin(missing), nothing, rows[name]) for name in texts})
 
 
-def parse_cell(text: ir.StringValue, kind: str) -> ir.Value:
-    """A text as a value of the declared type; null where it is not written like one."""
+def parse_cell(text: ir.StringValue, kind: str, decimal: str = ".") -> ir.Value:
+    """A text as a value of the declared type; null where it is not written like one. Numbers have `decimal` before
+    their fraction, and no other sign: neither is taken for the other."""
     if kind == "text":
         return text.nullif("")
     target, pattern = PATTERNS[kind]
-    return text.re_extract(pattern, 1).try_cast(target)  # "" where the pattern is not met, which is none of the types
+    if decimal == "," and kind in NUMBERS:
+        written = text.re_extract(pattern.replace("[.]", "[,]"), 1).replace(",", ".")
+    else:
+        written = text.re_extract(pattern, 1)
+    return written.try_cast(target)  # "" where the pattern is not met, which is none of the types

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from leastnoise._support import progress
 from leastnoise.curator.engines import checksums, open_quotes, partitions, spill_folder
+from leastnoise.curator.engines.csv_layout import PLAIN, CsvLayout
 from leastnoise.curator.engines.engine import RowRule
 from leastnoise.curator.engines.frames import zoneless
-from leastnoise.curator.engines.headers import header, separator
+from leastnoise.curator.engines.headers import header
 from leastnoise.curator.engines.interruption import run_interruptibly
 from leastnoise.curator.engines.key_views import dropped_after
 from leastnoise.curator.engines.temporary_names import unique
@@ -70,6 +71,7 @@ class DuckDB:
         self.backend = backend
         self.files: list[str] = []
         self.given: GivenTable | None = None  # of somebody else's connection, where the rows come from there
+        self.layout = PLAIN
         self._running: list[threading.Event] = []  # queries that have begun
 
     def check_ready(self, rows: ir.Table, *, in_python: bool) -> None:
@@ -81,15 +83,15 @@ class DuckDB:
     def runs_python(self) -> bool:
         return True
 
-    def read_files(self, files: list[str]) -> ir.Table:
+    def read_files(self, files: list[str], layout: CsvLayout = PLAIN) -> ir.Table:
         """The rows of Parquet or CSV files; folders named column=value are columns."""
-        self.files = files
+        self.files, self.layout = files, layout
         folders = partitions.columns(files)
         hive = {"hive_partitioning": bool(folders), "hive_types_autocast": False}
         paths = [glob.escape(file) for file in files]
         if not files[0].lower().endswith(".parquet"):
-            layout = as_text(header(files[0]), files[0])
-            return reading(lambda: self.backend.read_csv(paths, **hive, **layout), files)
+            cells = as_text(header(files[0], layout), layout.separator(files[0]))
+            return reading(lambda: self.backend.read_csv(paths, **hive, **cells), files)
         if reading(lambda: has_odd_times(files[0]), files):
             return reading(lambda: self._through_arrow(files, folders), files)
         return reading(lambda: self.backend.read_parquet(paths, **hive), files)
@@ -201,7 +203,7 @@ class DuckDB:
         if files and files[0].lower().endswith(".parquet"):
             reading(lambda: checksums.verify(files, columns), files)
         elif files:
-            reading(lambda: open_quotes.verify(files), files)
+            reading(lambda: open_quotes.verify(files, self.layout), files)
 
     def text_hash(self, text: ir.StringValue) -> ir.IntegerValue:
         import ibis
@@ -356,13 +358,13 @@ def connect(*, memory_limit: str | None = None, threads: str | None = None) -> D
     return engine
 
 
-def as_text(names: list[str], file: str) -> dict[str, Any]:
+def as_text(names: list[str], delimiter: str) -> dict[str, Any]:
     """How a CSV is read when nothing is guessed from its rows: one header line, and every cell is text."""
     return {
         "auto_detect": False,
         "columns": dict.fromkeys(names, "VARCHAR"),
         "header": True,
-        "delim": separator(file),
+        "delim": delimiter,
         "quote": '"',
         "escape": '"',
         "max_line_size": MAX_LINE_BYTES,

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from leastnoise.curator.engines.csv_layout import PLAIN, CsvLayout
+
 if TYPE_CHECKING:
     import ibis.expr.types as ir
     import numpy as np
@@ -61,7 +63,7 @@ class Engine(Protocol):
     def runs_python(self) -> bool:
         """Whether Python with this package and its compiler runs where the rows are."""
 
-    def read_files(self, files: list[str]) -> ir.Table:
+    def read_files(self, files: list[str], layout: CsvLayout = PLAIN) -> ir.Table:
         """The rows of Parquet or CSV files, lazily."""
 
     def sql(self, expression: Callable[[], ir.Table]) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from leastnoise.curator.engines.column_names import check_names
@@ -30,6 +30,7 @@ class Frame:
     declared: tuple[str, ...] = ()
     undeclared: tuple[str, ...] = ()
     lazy: bool = False
+    index: tuple[str, ...] = ()  # names that pandas keeps beside the columns
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -56,7 +57,8 @@ def frame_of(source: Any, types: Mapping[str, str]) -> Frame | None:
         check_names(source.schema.names)
         return reading(lambda: Frame(_plain(pa.table(source))))
     if module == "pandas" and hasattr(source, "columns"):
-        return reading(lambda: _pandas(source, types))
+        index = tuple(str(name) for name in source.index.names if name is not None)
+        return replace(reading(lambda: _pandas(source, types)), index=index)
     if module == "polars" and hasattr(source, "lazy"):
         return reading(lambda: _polars(source, types))
     if type(source).__name__ == "DuckDBPyRelation":

@@ -13,22 +13,18 @@ import stat
 import zlib
 from typing import Any, BinaryIO
 
+from leastnoise.curator.engines.csv_layout import PLAIN, CsvLayout
 from leastnoise.errors import UnknownSource
 
 MAX_HEADER_BYTES = 2**20
 
 
-def separator(file: str) -> str:
-    """A tab in .tsv, a comma in .csv."""
-    return "\t" if ".tsv" in file.lower()[-7:] else ","
-
-
-def header(file: str) -> list[str]:
+def header(file: str, layout: CsvLayout = PLAIN) -> list[str]:
     """The names of the columns: each present, each once, also to engines that do not tell upper case from lower."""
     try:
         with opened(file) as raw:
             content: Any = gzip.GzipFile(fileobj=raw) if file.lower().endswith(".gz") else raw
-            names = next(csv.reader(io.StringIO(_line(content)), delimiter=separator(file), strict=True), [])
+            names = next(csv.reader(io.StringIO(_line(content)), delimiter=layout.separator(file), strict=True), [])
     except (OSError, EOFError, ValueError, csv.Error, zlib.error):
         names = []
     if not names or not all(names) or len({name.casefold() for name in names}) < len(names):

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from leastnoise.curator.engines.headers import opened, separator
+from leastnoise.curator.engines.csv_layout import PLAIN, CsvLayout
+from leastnoise.curator.engines.headers import opened
 from leastnoise.curator.engines.quote_loops import BEGUN, QUOTED, state_after
 
 CHUNK_BYTES = 2**22
@@ -24,21 +25,21 @@ FEW_BYTES = 2**17  # up to here a loop of Python's takes less time than to load 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def verify(files: Sequence[str]) -> None:
+def verify(files: Sequence[str], layout: CsvLayout = PLAIN) -> None:
     """Raise where a file ends inside a quoted cell."""
     for file in files:
-        if _last_state(file) == QUOTED:
+        if _last_state(file, layout) == QUOTED:
             raise ValueError("a quote is not closed")
 
 
-def _last_state(file: str) -> int:
-    state = BEGUN
+def _last_state(file: str, layout: CsvLayout = PLAIN) -> int:
+    state, delimiter = BEGUN, ord(layout.separator(file))
     with opened(file) as raw:
         content: Any = gzip.GzipFile(fileobj=raw) if file.lower().endswith(".gz") else raw
         chunk = content.read(CHUNK_BYTES).removeprefix(BYTE_ORDER_MARK)
         walk = state_after if len(chunk) <= FEW_BYTES else _compiled()
         while chunk:
-            state = int(walk(np.frombuffer(chunk, np.uint8), ord(separator(file)), state))
+            state = int(walk(np.frombuffer(chunk, np.uint8), delimiter, state))
             chunk = content.read(CHUNK_BYTES)
     return state
 

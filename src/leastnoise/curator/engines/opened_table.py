@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
+from leastnoise.curator.engines.csv_layout import PLAIN, CsvLayout
 from leastnoise.curator.engines.engine import Engine
 from leastnoise.curator.engines.file_status import Status, check_unchanged
 
@@ -34,6 +35,8 @@ class Source:
     folders: tuple[str, ...] = ()  # columns that the names of folders hold, as text
     declared: tuple[str, ...] = ()  # columns of Python objects that `types` declared
     undeclared: tuple[str, ...] = ()  # those that it did not: nothing can be asked of them
+    index: tuple[str, ...] = ()  # names of a pandas index, which are no columns
+    layout: CsvLayout = PLAIN  # of CSV files
     opened_status: tuple[Status | None, ...] = field(default=(), repr=False)  # of the files, when they were opened
     fixed: bool = False  # rows in memory that were read already: nobody else can change them
     lock: Any = field(default_factory=threading.RLock, repr=False)  # held by the thread that asks DuckDB

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from leastnoise.curator.engines import partitions
 from leastnoise.curator.engines.column_names import check_names
+from leastnoise.curator.engines.csv_layout import PLAIN, CsvLayout
 from leastnoise.curator.engines.engine import Engine
 from leastnoise.curator.engines.file_status import statuses
 from leastnoise.curator.engines.frames import Frame, Relation, frame_of
@@ -42,6 +43,7 @@ def open_source(
     memory_limit: str | None,
     config: Mapping[str, str],
     types: Mapping[str, str],
+    layout: CsvLayout = PLAIN,
 ) -> Source:
     """Any source as an opened table. Of `types`, those of columns of Python objects are applied here."""
     import pyarrow as pa
@@ -57,7 +59,8 @@ def open_source(
         )
     module = type(source).__module__.split(".")[0]
     if isinstance(source, str | os.PathLike) or _is_paths(source):
-        return _open_files(source, name, engine, memory_limit, config)
+        return _open_files(source, name, engine, memory_limit, config, layout)
+    layout.check_is_csv(False)
     if module == "ibis":
         return _open_ibis(source, name or "ibis table", memory_limit)
     if module == "pyspark":
@@ -74,6 +77,7 @@ def open_source(
         name=name or "table in memory",
         declared=frame.declared,
         undeclared=frame.undeclared,
+        index=frame.index,
         fixed=isinstance(frame.rows, pa.Table | Relation),  # a lazy Polars frame is evaluated by each query
     )
 
@@ -93,7 +97,12 @@ def _is_paths(source: Any) -> bool:
 
 
 def _open_files(
-    source: Any, name: str | None, engine: str | None, memory_limit: str | None, config: Mapping[str, str]
+    source: Any,
+    name: str | None,
+    engine: str | None,
+    memory_limit: str | None,
+    config: Mapping[str, str],
+    layout: CsvLayout,
 ) -> Source:
     from leastnoise.curator.engines import duckdb, spark
 
@@ -102,23 +111,28 @@ def _open_files(
     label = name or ", ".join(Path(item).name for item in given)
     for item in given:
         if is_address(item):
-            return _open_address(given, label, engine, config)
+            return _open_address(given, label, engine, config, layout)
     if engine not in (None, "duckdb") and len(given) == 1 and is_table_name(given[0]):
-        return spark.open_named(given[0], engine=str(engine), config=config, name=label)
+        return spark.open_named(given[0], engine=str(engine), config=config, name=label, layout=layout)
     _check_config(engine, config)
     files = tuple(file for item in given for file in find_files(item))
+    layout.check_is_csv(ending(files[0]) != ".parquet")
     status = statuses(files)
     if engine in (None, "duckdb"):
         opened: Engine = duckdb.connect(memory_limit=memory_limit)
     else:
         opened = spark.connect(str(engine), config)
-    check_schemas(files)
-    rows = opened.read_files(list(files))
+    check_schemas(files, layout)
+    rows = opened.read_files(list(files), layout)
     folders = partitions.columns(files)
-    return Source(engine=opened, rows=rows, name=label, files=files, folders=folders, opened_status=status)
+    return Source(
+        engine=opened, rows=rows, name=label, files=files, folders=folders, layout=layout, opened_status=status
+    )
 
 
-def _open_address(given: list[str], label: str, engine: str | None, config: Mapping[str, str]) -> Source:
+def _open_address(
+    given: list[str], label: str, engine: str | None, config: Mapping[str, str], layout: CsvLayout
+) -> Source:
     """s3a://, hdfs://, abfss:// ...: what a Spark session reads by itself, one address a table."""
     from leastnoise.curator.engines import spark
 
@@ -131,7 +145,7 @@ def _open_address(given: list[str], label: str, engine: str | None, config: Mapp
         )
     if len(given) > 1:
         raise UnknownSource("give one address, a folder or a glob, or the DataFrame that spark.read makes of several.")
-    return spark.open_named(given[0], engine=str(engine), config=config, name=label)
+    return spark.open_named(given[0], engine=str(engine), config=config, name=label, layout=layout)
 
 
 def _check_config(engine: str | None, config: Mapping[str, str]) -> None:
@@ -181,16 +195,17 @@ def ending(file: str) -> str:
     raise UnknownSource(f'"{file}" is neither Parquet nor CSV by its name. Files end in {", ".join(ENDINGS)}.')
 
 
-def check_schemas(files: Sequence[str]) -> None:
+def check_schemas(files: Sequence[str], layout: CsvLayout = PLAIN) -> None:
     """Every file of a table has the same columns of the same types; read from the footers."""
     if ending(files[0]) != ".parquet":
+        names = header(files[0], layout)
         for file in files:
-            if header(file) != header(files[0]):
+            if header(file, layout) != names:
                 raise UnknownSource(
                     f'"{Path(file).name}" and "{Path(files[0]).name}" have different headers, or the same columns in '
                     "another order."
                 )
-        return _check_folders(files, header(files[0]))
+        return _check_folders(files, names)
     import pyarrow.parquet as pq
 
     schemas = reading(lambda: [pq.read_schema(file).remove_metadata() for file in files], files)

@@ -19,6 +19,7 @@ from leastnoise.curator.engines import (
     spark_tasks,
 )
 from leastnoise.curator.engines.column_names import check_names
+from leastnoise.curator.engines.csv_layout import PLAIN, CsvLayout
 from leastnoise.curator.engines.engine import RowRule
 from leastnoise.curator.engines.opened_table import Source
 from leastnoise.curator.engines.spark_errors import opening
@@ -98,10 +99,10 @@ class Spark:
                 self._workers_checked = True
         return not self._workers_failed
 
-    def read_files(self, files: list[str]) -> ir.Table:
+    def read_files(self, files: list[str], layout: CsvLayout = PLAIN) -> ir.Table:
         """The rows of Parquet or CSV files; folders named column=value are columns."""
         self.files = files
-        return self._opened(lambda: reading(lambda: spark_files.frame_of_files(self.session, files), files))
+        return self._opened(lambda: reading(lambda: spark_files.frame_of_files(self.session, files, layout), files))
 
     def _opened(self, frame: Callable[[], Any]) -> ir.Table:
         self._check_answers()
@@ -399,15 +400,16 @@ def open_frame(frame: Any, *, name: str) -> Source:
     return Source(engine=engine, rows=engine._opened(lambda: reading(lambda: engine.taken(frame))), name=name)
 
 
-def open_named(text: str, *, engine: str, config: Mapping[str, str], name: str) -> Source:
+def open_named(text: str, *, engine: str, config: Mapping[str, str], name: str, layout: CsvLayout = PLAIN) -> Source:
     """What an address or a name means to the session: it is read by the session alone."""
     if "${" in text:
         raise UnknownSource(f'in "{text}" Spark may replace what stands after ${{. Give the DataFrame itself.')
+    layout.check_is_csv(spark_names.is_address(text) and spark_files.is_csv_address(text))
     opened = connect(engine, config)
 
     def frame() -> Any:
         if spark_names.is_address(text):
-            return spark_files.frame_of_uri(opened.session, text)
+            return spark_files.frame_of_uri(opened.session, text, layout)
         return opened.taken(opened.given.sql(spark_names.statement(text)))
 
     def checked() -> Any:
@@ -415,7 +417,7 @@ def open_named(text: str, *, engine: str, config: Mapping[str, str], name: str) 
         check_names(opening(lambda: found.columns, text))  # of Spark Connect, the first that is asked
         return found
 
-    return Source(engine=opened, rows=opened._opened(checked), name=name)
+    return Source(engine=opened, rows=opened._opened(checked), name=name, layout=layout)
 
 
 def _python_functions(rows: ir.Table) -> list[Any]:

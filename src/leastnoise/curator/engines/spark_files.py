@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from leastnoise.curator.engines import partitions
-from leastnoise.curator.engines.headers import header, separator
+from leastnoise.curator.engines.csv_layout import PLAIN, CsvLayout
+from leastnoise.curator.engines.headers import header
 from leastnoise.curator.engines.spark_errors import opening
 from leastnoise.curator.engines.spark_server import is_remote
 from leastnoise.curator.engines.temporary_names import unique
@@ -35,12 +36,13 @@ def functions_of(session: Any) -> Any:
     return functions
 
 
-def frame_of_files(session: Any, files: list[str]) -> Any:
+def frame_of_files(session: Any, files: list[str], layout: CsvLayout = PLAIN) -> Any:
     """The rows of Parquet or CSV files that lie here and on the workers under the same paths."""
     folders = partitions.columns(files)
-    read = _parquet if files[0].lower().endswith(".parquet") else _csv
+    parquet = files[0].lower().endswith(".parquet")
     with _listed_here(session):
-        return _decoded(session, read(session, files, folders), files, folders)
+        read = _parquet(session, files, folders) if parquet else _csv(session, files, folders, layout)
+        return _decoded(session, read, files, folders)
 
 
 @contextmanager
@@ -56,11 +58,17 @@ def _listed_here(session: Any) -> Iterator[None]:
         session.conf.set(name, before)
 
 
-def frame_of_uri(session: Any, uri: str) -> Any:
+def is_csv_address(uri: str) -> bool:
+    """Whether the files at an address are CSV, by its end."""
+    return uri.lower().split("?")[0].endswith(TEXT_ENDINGS)
+
+
+def frame_of_uri(session: Any, uri: str, layout: CsvLayout = PLAIN) -> Any:
     """What the session finds at s3a://, hdfs://, abfss:// ...: the address is its own business, and is not changed."""
-    if uri.lower().split("?")[0].endswith(TEXT_ENDINGS):
-        names = opening(lambda: session.read.option("sep", separator(uri)).csv(uri, header=True).columns, uri)
-        return _cells(session, session.read, [uri], names, (), separator(uri), checked=True)
+    if is_csv_address(uri):
+        sep = layout.separator(uri)
+        names = opening(lambda: session.read.option("sep", sep).csv(uri, header=True).columns, uri)
+        return _cells(session, session.read, [uri], names, (), sep, checked=True)
     _refuse_versioned(session, uri)
     return _in_known_times(session, uri)
 
@@ -143,9 +151,10 @@ def _parquet(session: Any, files: list[str], folders: tuple[str, ...]) -> Any:
     return frame.withColumns(times) if times else frame
 
 
-def _csv(session: Any, files: list[str], folders: tuple[str, ...]) -> Any:
+def _csv(session: Any, files: list[str], folders: tuple[str, ...], layout: CsvLayout) -> Any:
     reader, paths = _paths(session, files, folders)
-    return _cells(session, reader, paths, header(files[0]), folders, separator(files[0]), checked=False)
+    sep = layout.separator(files[0])
+    return _cells(session, reader, paths, header(files[0], layout), folders, sep, checked=False)
 
 
 def _cells(
