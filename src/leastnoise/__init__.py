@@ -141,6 +141,9 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module 'leastnoise' has no attribute {name!r}")
+    from leastnoise._support.calls import explain_public
+
     module = import_module(_MODULES[name])
-    found = globals()[name] = getattr(module, name, module)
-    return found
+    globals()[name] = getattr(module, name, module)
+    explain_public(globals(), [name])
+    return globals()[name]

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from leastnoise import errors
 from leastnoise._support import validation
+from leastnoise._support.calls import explain_public
 from leastnoise._support.validation import Floats, Number
 
 Mask = NDArray[np.bool_]
@@ -160,3 +161,6 @@ def _samples(name: str, values: ArrayLike) -> Floats:
     if len(table) < 100:
         raise errors.InvalidParameter(f"{name} has fewer than 100 samples, which can prove nothing. Sample 100,000.")
     return table
+
+
+explain_public(globals(), __all__)

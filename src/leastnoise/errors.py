@@ -3,7 +3,8 @@
 LeastnoiseError
 ├── InvalidParameter (ValueError)      something public that you typed cannot be used
 │   ├── WrongType (also TypeError)     a value or a column of a type that does not belong there
-│   ├── MissingParameter               something that is needed was not given
+│   ├── MissingParameter (also TypeError)  something that is needed was not given
+│   ├── WrongCall (also TypeError)     arguments that a function does not take, or not in that place
 │   ├── ContributionUnbounded          nothing limits what one unit adds
 │   ├── BadDomain                      keys, edges or ranges that are no set of bins, or too many
 │   ├── BadExpression                  where, derive: not a fixed function of one row
@@ -145,8 +146,12 @@ class WrongType(InvalidParameter, TypeError):
     """A value or a column of a type that does not belong there."""
 
 
-class MissingParameter(InvalidParameter):
+class MissingParameter(InvalidParameter, TypeError):
     """Something that is needed was not given."""
+
+
+class WrongCall(InvalidParameter, TypeError):
+    """Arguments that a function does not take, or not in that place."""
 
 
 class ContributionUnbounded(InvalidParameter):

@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from leastnoise._support.calls import explain_public
+
 Ends = tuple[float, float]
 
 
@@ -188,3 +190,8 @@ def mode(column: str) -> Mode:
 def distinct(column: str) -> Distinct:
     """The number of different values of a column. column: of any kind."""
     return Distinct(column)
+
+
+explain_public(
+    globals(), ["count", "sum", "mean", "variance", "std", "rate", "share", "ratio", "min", "max", "mode", "distinct"]
+)

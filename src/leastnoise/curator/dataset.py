@@ -13,8 +13,8 @@ from leastnoise.curator.aggregate.parsing import (
     check_missing,
     check_types,
     in_index,
-    typed_before,
     parsed,
+    typed_before,
     undeclared_column,
     unknown_column,
 )

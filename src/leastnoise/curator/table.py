@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leastnoise import stats
+from leastnoise._support.calls import explained
 from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Number
 from leastnoise.curator import key_template, private_check, public_join, suggest, transform, unit_table, zones_of_rows
@@ -96,6 +97,7 @@ def lattice(x: str, y: str, step: float) -> Lattice:
     return Lattice(x, y, step)
 
 
+@explained
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Table(Questions):
     """Rows of people, never looked at before a release; `ln.table` opens one.

@@ -4,6 +4,7 @@
 are streets and taxis, for maps. `write_files` writes people and visits as CSV files, with their keys.
 """
 
+from leastnoise._support.calls import explain_public
 from leastnoise.datasets.files import write_files
 from leastnoise.datasets.register import people, people_keys
 from leastnoise.datasets.taxi_city import City, city, draw_trips, write_trips
@@ -20,3 +21,6 @@ __all__ = [
     "write_files",
     "write_trips",
 ]
+
+
+explain_public(globals(), __all__)

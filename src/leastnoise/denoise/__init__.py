@@ -10,6 +10,7 @@ vector. Without it such an array is refused, unless a graph has a node for every
 
 from collections.abc import Callable
 
+from leastnoise._support.calls import explain_public
 from leastnoise.denoise.aggregate import aggregate
 from leastnoise.denoise.along import with_axes as with_axes
 from leastnoise.denoise.auto import auto
@@ -92,3 +93,6 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return __all__
+
+
+explain_public(globals(), __all__)

@@ -5,6 +5,7 @@ between positions 0, 1, ... and keys; the product counts like an odometer, the l
 Positions are Python integers, so a domain may have as many as 2^64 bins, far more than memory holds.
 """
 
+from leastnoise._support.calls import explain_public
 from leastnoise.domain.axes import MAX_BINS as MAX_BINS
 from leastnoise.domain.axes import Axis, Edges, IntegerRange, Keys, Listed, Ordered, OrNull, Steps
 from leastnoise.domain.axes import is_text as is_text
@@ -51,3 +52,6 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return __all__
+
+
+explain_public(globals(), [*__all__, "read_public_column"])

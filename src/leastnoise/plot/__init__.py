@@ -14,6 +14,7 @@
 Nothing global is touched: pyplot is not imported, and `picture.figure.savefig("picture.png")` writes a file.
 """
 
+from leastnoise._support.calls import explain_public
 from leastnoise.plot.bins import estimate, release
 from leastnoise.plot.choices import path, weights
 from leastnoise.plot.comparison import comparison
@@ -30,3 +31,6 @@ __all__ = [
     "budget", "comparison", "cumulative", "estimate", "limits", "map", "path", "profile", "release", "table",
     "tradeoff", "tree", "weights", "zone_map",
 ]  # fmt: skip
+
+
+explain_public(globals(), __all__)

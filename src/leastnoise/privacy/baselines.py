@@ -17,6 +17,7 @@ from flint import arb
 
 from leastnoise import errors
 from leastnoise._support import validation
+from leastnoise._support.calls import explain_public
 from leastnoise._support.over_arrays import over_arrays
 from leastnoise._support.renamed import refuse_names
 from leastnoise._support.validation import Number
@@ -204,3 +205,6 @@ def _falling_root(function: Callable[[float], float], above: float) -> float:
     while function(high) > 0:
         high += 0.1
     return float(brentq(function, low, high, xtol=1e-14))
+
+
+explain_public(globals(), __all__)

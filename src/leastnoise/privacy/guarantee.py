@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 
 from leastnoise import errors
 from leastnoise._support import validation
+from leastnoise._support.calls import explained
 from leastnoise._support.number_format import percent_at_most
 from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Floats, Number, Numbers
@@ -51,6 +52,7 @@ class Guarantee(Protocol):
     def explain(self, *, unit: str = "person") -> str: ...
 
 
+@explained
 @dataclass(frozen=True, slots=True)
 class PureDP(Repeatable):
     """epsilon-DP: what Laplace noise gives.
@@ -105,6 +107,7 @@ class PureDP(Repeatable):
         )
 
 
+@explained
 @dataclass(frozen=True, slots=True)
 class ApproxDP(Repeatable):
     """(epsilon, delta)-DP."""
@@ -169,6 +172,7 @@ class ApproxDP(Repeatable):
         )
 
 
+@explained
 @dataclass(frozen=True, slots=True)
 class GaussianDP(Repeatable):
     """mu-GDP: exactly what Gaussian noise gives, mu = sensitivity / sigma (rounded up).

@@ -6,6 +6,7 @@ release sparse mean quantile estimate      the kinds
 files        `load`
 """
 
+from leastnoise._support.calls import explain_public
 from leastnoise.releases.estimate import Estimate
 from leastnoise.releases.loading import load
 from leastnoise.releases.mean import MeanRelease
@@ -29,3 +30,6 @@ __all__ = [
     "load",
     "wrap",
 ]
+
+
+explain_public(globals(), __all__)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise import errors
+from leastnoise._support.calls import explained
 from leastnoise._support.number_format import about, digits_beside, rounded
 from leastnoise._support.validation import Number
 from leastnoise.domain import Axis, Domain
@@ -44,6 +45,7 @@ class Risks(Protocol):
         """Whether it is below this one by more than chance; None where that is not known."""
 
 
+@explained
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class CrosstabsEstimate(TableSet):
     """Denoised tables. `estimate["age", "sex"]` is one of them.

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise._support import validation
+from leastnoise._support.calls import explained
 from leastnoise._support.number_format import rounded
 from leastnoise._support.validation import Number
 from leastnoise.domain import Axis
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 TABLES_SHOWN = 20  # by print()
 
 
+@explained
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class CrosstabsRelease(TableSet):
     """Several tables about the same people. `release["age", "sex"]` is one of them, `release.total()` their total.

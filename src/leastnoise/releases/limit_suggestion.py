@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from leastnoise._support.calls import explained
 from leastnoise._support.immutable import Frozen
 from leastnoise._support.number_format import rounded
 from leastnoise._support.threads import one_thread
@@ -59,6 +60,7 @@ _ABOUT = (
 )
 
 
+@explained
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LimitSuggestion(Promised, Spreadsheets):
     """Limits and clips for one question, proposed from private counts of units.

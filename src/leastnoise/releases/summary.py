@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from leastnoise import errors
 from leastnoise._support import validation
+from leastnoise._support.calls import explained
 from leastnoise._support.number_format import rounded
 from leastnoise._support.validation import Number
 from leastnoise.domain import Domain
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 Statistic = Release | MeanRelease | SpreadRelease | ShareRelease | RatioRelease
 
 
+@explained
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class SummaryRelease(Promised, Spreadsheets):
     """Several statistics, one row a bin. `release["delay"]` is one of them, with everything that such a release has.

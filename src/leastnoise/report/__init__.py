@@ -14,6 +14,7 @@
 It reads published values only, so it can hurt nobody.
 """
 
+from leastnoise._support.calls import explain_public
 from leastnoise.report.document import page, write
 from leastnoise.report.limits_page import page as page_of_limits
 from leastnoise.report.limits_page import write as write_limits
@@ -32,3 +33,6 @@ __all__ = [
     "write_summary",
     "write_tables",
 ]
+
+
+explain_public(globals(), __all__)

@@ -5,6 +5,7 @@ Nothing here sees data: a `Workload` is a set of tables over columns of public s
 with noise on plain tables; `squared_cost` proves what one unit costs.
 """
 
+from leastnoise._support.calls import explain_public
 from leastnoise.workload.gaussian_blocks import GaussianBlocks
 from leastnoise.workload.integer_noise import integer_scales, scales_within
 from leastnoise.workload.linear import LinearStrategy, LinearWorkload
@@ -43,3 +44,6 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return __all__
+
+
+explain_public(globals(), __all__)

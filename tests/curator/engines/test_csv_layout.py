@@ -153,7 +153,7 @@ def test_text_in_any_table_is_read_as_its_type_is_declared(frame: str, tmp_path:
 
 
 def test_a_type_of_its_own_is_kept(tmp_path: Path) -> None:
-    with pytest.raises(errors.InvalidParameter, match='"x" holds int64 as it is. Leave it out'):
+    with pytest.raises(errors.InvalidParameter, match=r'"x" holds int64 as it is\. Leave it out'):
         table(pa.table({"u": [1], "x": [2]}), unit="u", types={"x": "float"})
 
 

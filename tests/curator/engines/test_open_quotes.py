@@ -14,8 +14,8 @@ from leastnoise.curator.engines.csv_layout import CsvLayout
 
 CELLS = ["a", "", " ", '5"', 'a "b"', '"a"', '""', '"a,b"', '"x\ny"', '"q""q"', '"""q"', ' "s"', '"t" ']
 OPEN = ['"', '"a', ' "a,b', '"a""', '"a\n1,2\n', '"a""b\n1,""2']
-READ = """SELECT * FROM read_csv('{file}', auto_detect = false, header = true, delim = '{by}', quote = '"', escape = '"',
-columns = {{'one': 'VARCHAR', 'two': 'VARCHAR'}})"""
+READ = """SELECT * FROM read_csv('{file}', auto_detect = false, header = true, delim = '{by}', quote = '"',
+escape = '"', columns = {{'one': 'VARCHAR', 'two': 'VARCHAR'}})"""
 
 
 def ends_open(file: Path, by: str) -> bool:

@@ -1,4 +1,4 @@
-"""Text as the types that were declared, in a CSV, in the names of folders and in any column of text: a fixed function of
+"""Text as the types that were declared, in a CSV, in the names of folders, in any column of text: a fixed function of
 each cell, the same on every engine.
 
 An engine that guesses types looks at people's rows, and its guess shows: in the schema, in which queries are

@@ -17,9 +17,13 @@ moving.py           from a file to a server; reconciliation.py: files of allocat
 statement.py        print(budget)
 """
 
+from leastnoise._support.calls import explain_public
 from leastnoise.curator.budget.allocation import Allocation
 from leastnoise.curator.budget.budget import Budget
 from leastnoise.curator.budget.history import Entry
 from leastnoise.curator.budget.remaining import Remaining
 
 __all__ = ["Allocation", "Budget", "Entry", "Remaining"]
+
+
+explain_public(globals(), __all__)

@@ -97,8 +97,8 @@ def _text_column(column: Column, wanted: Type, *, quoted: bool = False) -> Wrong
     declared, sql = _DECLARED[wanted]
     quotes = " A text that it may equal stands in 'single quotes'." if quoted else ""
     return WrongType(
-        f"{text(column)} holds text, and {wanted.value} are needed here. Declare its type where the table is opened, or "
-        f"write CAST({text(column)} AS {sql}).{quotes}",
+        f"{text(column)} holds text, and {wanted.value} are needed here. Declare its type where the table is opened, "
+        f"or write CAST({text(column)} AS {sql}).{quotes}",
         parameter="types",
         example={"types": {column.name: declared}},
     )

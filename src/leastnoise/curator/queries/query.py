@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
+from leastnoise._support.calls import explained
 from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Number
 from leastnoise.curator import description, publish
@@ -64,6 +65,7 @@ class NamedRows:
     columns: tuple[str, ...]
 
 
+@explained
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class Query(ABC):
     """One question about a table: made by the methods of `Table`, asked by `release`.

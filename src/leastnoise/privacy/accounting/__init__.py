@@ -6,6 +6,7 @@ ones, and the way to and from dp-accounting's events.
 
 from __future__ import annotations
 
+from leastnoise._support.calls import explain_public
 from leastnoise.privacy.accounting.events import from_event, to_event
 from leastnoise.privacy.accounting.guarantees import BoundedRangeDP, LaplaceDP, SampledGaussianDP, ThresholdDP
 
@@ -14,3 +15,6 @@ __all__ = ["BoundedRangeDP", "LaplaceDP", "SampledGaussianDP", "ThresholdDP", "f
 
 def __dir__() -> list[str]:
     return __all__
+
+
+explain_public(globals(), __all__)
