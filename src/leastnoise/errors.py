@@ -42,6 +42,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from leastnoise._support.plain_text import printable
 from leastnoise._support.renamed import refuse_names
 
 
@@ -79,7 +80,7 @@ class LeastnoiseError(Exception):
         self.examples: tuple[Example, ...] = (example,) if isinstance(example, Mapping | Code) else tuple(example)
 
     def __str__(self) -> str:
-        return with_examples(self.message, "Say", map(_arguments, self.examples))
+        return printable(with_examples(self.message, "Say", map(_arguments, self.examples)), lines=True)
 
 
 def with_examples(message: str, verb: str, written: Iterable[str]) -> str:
@@ -303,7 +304,7 @@ class WeakPromise(UserWarning):
         self.examples = tuple(examples)
 
     def __str__(self) -> str:
-        return with_examples(self.message, "Or say", map(_arguments, self.examples))
+        return printable(with_examples(self.message, "Or say", map(_arguments, self.examples)), lines=True)
 
 
 _MERGED = {  # the class that stands for each of these: several mistakes of one kind

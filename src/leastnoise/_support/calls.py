@@ -96,7 +96,8 @@ def _mistake(
     placed = [each.name for each in parameters if each.kind in _POSITIONAL]
     unknown = [name for name in options if name not in {each.name for each in named}]
     if unknown and inspect.Parameter.VAR_KEYWORD not in kinds:
-        return _unknown(title, unknown[0], [each.name for each in named])
+        several = [f"*{each.name}" for each in parameters if each.kind is inspect.Parameter.VAR_POSITIONAL]
+        return _unknown(title, unknown[0], [*several, *(each.name for each in named)])
     if len(args) > len(placed) and inspect.Parameter.VAR_POSITIONAL not in kinds:
         later = [each.name for each in named if each.name not in (*placed, *options)]
         return _placed(title, placed, later, args)

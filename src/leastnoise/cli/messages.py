@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from leastnoise import errors
+from leastnoise._support import plain_text
 
 # The arguments of Python that are options here, by the same name with "-" for "_".
 OPTIONS = {
@@ -97,12 +98,8 @@ def _quoted(word: str) -> str:
 
 
 def printable(text: Any) -> str:
-    r"""Text without characters that move the cursor, turn the writing round or cannot be written at all.
-
-    >>> print(printable("a\x1b[2Jb\u202e"))
-    a\x1b[2Jb\u202e
-    """
-    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in str(text))
+    """What is printed, line by line: no character of it moves the cursor or turns the writing round."""
+    return plain_text.printable(text, lines=True)
 
 
 def exit_code(problem: BaseException) -> int:

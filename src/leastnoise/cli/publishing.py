@@ -179,7 +179,6 @@ def first_rows(made: Any, most: int = MAX_ROWS_SHOWN) -> PrintedRows:
         keys=key_count(found.column_names, getattr(made, "kind", "")),
         last=others,
         caption=f"the first {most:,} of {found.num_rows:,} rows" if found.num_rows > most else "",
-        printable=printable,
     )
 
 
@@ -210,5 +209,4 @@ def _first_statistics(made: ln.SummaryRelease, most: int) -> PrintedRows:
         rows=list(zip(*columns.values(), strict=True)),
         keys=len(columns) - len(made),
         caption=f"{more}in brackets 95 % intervals",
-        printable=printable,
     )

@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
+from leastnoise._support.plain_text import printable
+
 MAX_ITEMS_SHOWN = 8  # of a list
 MAX_CHARACTERS = 2000  # of all steps of a query
 
@@ -88,5 +90,4 @@ def escaped(text: str) -> str:
 
 def one_line(text: str) -> str:
     """As it was written, but for what would break a line, move a cursor or turn the writing round: that is escaped."""
-    kept = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in text.strip())
-    return "".join(kept)
+    return printable(text.strip())

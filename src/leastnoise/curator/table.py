@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from leastnoise import stats
 from leastnoise._support.calls import explained
+from leastnoise._support.plain_text import printable
 from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Number
 from leastnoise.curator import key_template, private_check, public_join, suggest, transform, unit_table, zones_of_rows
@@ -114,7 +115,7 @@ class Table(Questions):
 
     def __repr__(self) -> str:
         unit, columns = self._data.unit_name, ", ".join(self.columns)
-        return f"<Table {self._data.source.name}: unit {unit}, columns {columns}>"
+        return printable(f"<Table {self._data.source.name}: unit {unit}, columns {columns}>")
 
     @property
     def unit(self) -> tuple[str, ...]:

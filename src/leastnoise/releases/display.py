@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from leastnoise._support.plain_text import key_words
 from leastnoise.releases.printed_rows import PrintedRows, key_count
 
 if TYPE_CHECKING:
@@ -56,10 +57,10 @@ def as_rich(published: Published | SummaryRelease) -> Group:
 def _first_rows(published: Published | SummaryRelease) -> tuple[list[str], list[list[str]]]:
     columns = published._first_columns(ROWS_SHOWN)
     body = [[_cell(value) for value in row] for row in zip(*columns.values(), strict=True)]
-    return list(columns), body
+    return list(map(key_words, columns)), body
 
 
 def _cell(value: Any) -> str:
     if value != value:  # not a number: a mean of too few rows
         return TOO_FEW
-    return f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)
+    return f"{value:.6g}" if isinstance(value, float | np.floating) else key_words(value)

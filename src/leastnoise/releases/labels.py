@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from leastnoise._support.plain_text import key_words
 from leastnoise.domain import Cells, Domain, Keys, Listed, OrNull, OrOther, cell_centres, innermost
 
 MAX_BARS, MAX_NAMED_BARS = 40, 120  # bins that have a bar and a name each; names without an order have no line
@@ -28,7 +29,7 @@ class Plane(NamedTuple):
 
 
 def text(key: Any) -> str:
-    """One key in words.
+    """One key in words: the one place where a key becomes text, so that whoever chose it decides nothing else.
 
     >>> text((0.0, 1_000_000.0)), text(None), text(("a", 3))
     ('0 to 1000000', 'none', 'a, 3')
@@ -41,7 +42,7 @@ def text(key: Any) -> str:
         return ", ".join(text(part) for part in key)
     if isinstance(key, datetime):
         return moment(key)
-    return f"{key:g}" if isinstance(key, float) else str(key)
+    return f"{key:g}" if isinstance(key, float) else key_words(key)
 
 
 def moment(time: datetime) -> str:
@@ -74,7 +75,7 @@ def key_text(axis: Any, key: Any) -> str:
 
 def title(domain: Domain | None) -> str:
     """What the bins are by."""
-    return "bin" if domain is None else " and ".join(domain.names)
+    return "bin" if domain is None else " and ".join(map(key_words, domain.names))
 
 
 def plane(domain: Domain | None) -> Plane | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from leastnoise._support.number_format import rounded
+from leastnoise._support.plain_text import printable
 from leastnoise.releases.facts import Facts
 
 Kind = Literal[
@@ -165,4 +166,4 @@ def _shortened(text: str) -> str:
 
 def _one_line(text: str) -> str:
     """A column's name may hold anything; a line break or a control character is escaped."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return printable(text)

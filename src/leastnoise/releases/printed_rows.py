@@ -7,11 +7,12 @@ columns at the right are left out. Keys that are texts may break all along, and 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from leastnoise._support.number_format import rounded
+from leastnoise._support.plain_text import key_words
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -25,7 +26,7 @@ class PrintedRows:
     """A table that knows how wide it is when it is printed.
 
     names: the headings. rows: their cells, floats to be rounded. keys: how many columns are keys. last: a row apart.
-    caption: what stands below. elsewhere: who has the columns without room. printable: makes a text safe.
+    caption: what stands below. elsewhere: who has the columns without room.
     """
 
     names: Sequence[str]
@@ -34,7 +35,6 @@ class PrintedRows:
     last: Sequence[Any] = ()
     caption: str = ""
     elsewhere: str = "the file has them"
-    printable: Callable[[Any], str] = str
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         """What Rich prints."""
@@ -44,7 +44,7 @@ class PrintedRows:
         count, columns, widths = self._fitting(options.max_width)
         table = Table(caption=self._below(count) or None)
         for name, width in zip(self.names, widths, strict=False):
-            heading = Text(_in_lines(self.printable(name), width))
+            heading = Text(_in_lines(key_words(name), width))
             table.add_column(heading, justify="right", overflow="fold", width=width)
         for place, row in enumerate(zip(*columns[:count], strict=True)):
             if self.last and place == len(self.rows):
@@ -53,7 +53,7 @@ class PrintedRows:
         yield table
 
     def _below(self, count: int) -> str:
-        left = ", ".join(map(self.printable, self.names[count:]))
+        left = ", ".join(map(key_words, self.names[count:]))
         return "; ".join(part for part in (self.caption, left and f"no room here for {left}: {self.elsewhere}") if part)
 
     def _fitting(self, room: int) -> tuple[int, list[list[str]], list[int]]:
@@ -70,7 +70,7 @@ class PrintedRows:
     def _cells(self, digits: int) -> list[list[str]]:
         rows = [*self.rows, self.last] if self.last else self.rows
         return [
-            [self.printable(_said(row[place], None if place < self.keys else digits)) for row in rows]
+            [key_words(_said(row[place], None if place < self.keys else digits)) for row in rows]
             for place in range(len(self.names))
         ]
 

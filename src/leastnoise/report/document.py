@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from leastnoise import errors
 from leastnoise._support.number_format import digits_beside, rounded
+from leastnoise._support.plain_text import key_words
 from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.estimate import Estimate
 from leastnoise.releases.other_keys import LABEL
@@ -151,8 +152,15 @@ def _table(contents: Contents) -> list[dict[str, Any]]:
         values = [plain(value) for value in column.values]
         key = column in contents.keys
         text = any(isinstance(value, str) for value in values)
+        values = [key_words(value) if key and isinstance(value, str) else value for value in values]
         digits = contents.decimals if column.half_width is None else decimals(column.half_width)
-        facts = {"title": column.title, "key": key, "text": text, "decimals": digits, "missing": column.missing}
+        facts = {
+            "title": key_words(column.title),
+            "key": key,
+            "text": text,
+            "decimals": digits,
+            "missing": column.missing,
+        }
         foot = {} if below is None else {"foot": below.get(column.name)}
         made.append({**facts, "end": column.name in ("low", "high"), "values": values, **foot})
     return made

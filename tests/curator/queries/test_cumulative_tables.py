@@ -328,3 +328,11 @@ def test_what_stands_beside_a_curve() -> None:
         ("laplace", "The noise is on the cells"),
     ):
         assert said in tables_page.page(made[noise])
+
+
+def test_sums_along_a_column_that_no_table_has_are_refused_in_those_words() -> None:
+    """The table of people may have it all the same."""
+    people = ln.table(pd.DataFrame({"who": [1], "age": [1], "sex": [1]}), unit="who")
+    with pytest.raises(ln.errors.UnknownColumn, match="no table that is asked for has that column") as refused:
+        people.crosstabs("age", keys={"age": range(3)}, max_rows=1, cumulative=["sex"])
+    assert "there is no column" not in str(refused.value)

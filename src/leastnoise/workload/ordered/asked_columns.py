@@ -37,7 +37,13 @@ def checked_sums(sizes: Mapping[str, int], cumulative: Iterable[str], ranges: It
                     example={parameter: ["age"]},
                 )
             if name not in sizes:
-                raise errors.UnknownColumn.among_columns(name, sizes)
+                raise errors.UnknownColumn(
+                    f'{parameter} names "{name}", and no table that is asked for has that column. The columns of the '
+                    f"tables are {', '.join(sizes)}. Name one of them, or ask for a table with it.",
+                    parameter=parameter,
+                    value=name,
+                    example={parameter: [next(iter(sizes), "age")]},
+                )
             if name in found:
                 raise errors.InvalidParameter(
                     f'"{name}" is named twice: cumulative sums and ranges have different strategies, so a column has '
