@@ -153,3 +153,15 @@ def test_every_path_in_the_architecture_exists() -> None:
             assert found, name
             seen |= {found[0], found[0].parent}
     assert {path.parent for path in package.rglob("*.py")} <= seen
+
+
+def test_the_line_that_installs_brings_what_the_first_pages_call() -> None:
+    called = {"report": ".report(", "plot": ".plot(", "excel": ".to_excel(", "frames": ".to_pandas("}
+    called["studio"] = "leastnoise studio"
+    pages = [(ROOT / name).read_text() for name in ("README.md", "docs/index.md", "docs/tutorial.md")]
+    needed = {extra for extra, call in called.items() if any(call in page for page in pages)}
+    assert needed == set(called)
+    for page in pages[:2]:
+        installed = re.search(r"pip install '\.\[([a-z,]+)\]'", page)
+        assert installed is not None
+        assert needed <= set(installed[1].split(","))

@@ -353,3 +353,19 @@ def test_steps_that_are_not_reached_lead_back(desk: Visitor) -> None:
     assert "import leastnoise" not in page  # no line of Python before there is one that runs
     assert desk.client.get("/job/people/nowhere").status_code == 404
     assert desk.client.get("/job/.hidden/table").status_code == 400
+
+
+def test_a_csv_by_semicolons_is_read_once_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    desk = visitor(tmp_path, pa.table({"person": [1]}))
+    (tmp_path / "rows.csv").write_text("person;age;pay\n" + "".join(f"{n};{20 + n % 5};{n},5\n" for n in range(50)))
+    desk.studio.draft("other").with_section("table", {"source": "rows.csv"}).write()
+    page = desk.client.get("/job/other/table").text
+    assert "has 1 column." in page
+    assert 'name="delimiter"' in page
+    desk.send("/job/other/table", unit="person", delimiter=";", decimal=",", **{"type:age": "int", "type:pay": "float"})
+    table = desk.studio.draft("other").section("table")
+    assert {"delimiter": ";", "decimal": ",", "unit": "person"}.items() <= table.items()
+    shown = desk.client.get("/job/other/table").text
+    assert 'name="type:pay"' in shown
+    assert "delimiter=&#39;;&#39;" in shown or "delimiter=';'" in shown  # the Python beside it

@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from leastnoise import errors
 from leastnoise.cli import needed_options, option_texts
-from leastnoise.cli.row_options import RowOptions
+from leastnoise.cli.row_options import RowOptions, named
 from leastnoise.errors import Code
 
 if TYPE_CHECKING:
@@ -179,6 +179,9 @@ class TableOptions(RowOptions):
     decimal: Annotated[str | None, typer.Option(help="The decimal sign of a CSV's numbers: . or ,")] = None
     missing: Annotated[list[str] | None, typer.Option(help="Texts that stand for a missing value: NA,-999.")] = None
     table: Annotated[str | None, typer.Option(help="What the ledger calls this table; else the file's name.")] = None
+    label: Annotated[
+        list[str] | None, typer.Option(help="What readers call a column: edu=education, taxi_id=taxi; repeat.")
+    ] = None
     public_units: Annotated[
         int | None, typer.Option(help="How many persons there are, where that is public: delta is judged by it.")
     ] = None
@@ -201,7 +204,7 @@ class TableOptions(RowOptions):
             missing=[word for text in self.missing or [] for word in text.split(",")],
             public_units=self.public_units,
         )
-        return self.shaped(opened)
+        return self.shaped(opened).label(**named("label", self.label))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -156,7 +156,7 @@ def overview(made: ln.CrosstabsRelease, most: int = MAX_ROWS_SHOWN) -> Table:
     for name in ("cells", "std", "off by (95 %)"):
         table.add_column(name, justify="right")
     for line in lines[:most]:
-        name = escape(printable(table_name(tuple(line["table"]))))
+        name = escape(printable(table_name(tuple(line["table"]), made.provenance.labels)))
         table.add_row(name, f"{line['cells']:,}", rounded(line["std"]), rounded(line["half_width"]))
     return table
 

@@ -40,17 +40,17 @@ class RowOptions:
         return shaped(
             table,
             join=self.join or [],
-            within=_named("within", self.within),
-            derive=_named("derive", self.derive),
-            lattice=_named("lattice", self.lattice),
+            within=named("within", self.within),
+            derive=named("derive", self.derive),
+            lattice=named("lattice", self.lattice),
             where=self.where,
-            per_unit=_named("per_unit", self.per_unit),
+            per_unit=named("per_unit", self.per_unit),
             having=self.having,
         )
 
 
-def _named(option: str, texts: Sequence[str] | None) -> dict[str, str]:
-    """NAME=TEXT, each name once."""
+def named(option: str, texts: Sequence[str] | None) -> dict[str, str]:
+    """NAME=TEXT as options give it, each name once."""
     found: dict[str, str] = {}
     for text in texts or ():
         name, sign, rest = text.partition("=")

@@ -67,7 +67,7 @@ def _tables(loaded: ln.CrosstabsRelease | ln.CrosstabsEstimate, most: int) -> Ta
         cells, risks, was = f"{loaded.workload.cells_of(columns):,}", loaded.risks, loaded.std[columns]
         error = [rounded(value, 3) for value in (risks.rmse(columns), risks.rmse_at_most(0.95, columns).value, was)]
         better = {True: "yes", False: "no", None: ""}[risks.is_below(was, columns)]
-        table.add_row(escape(printable(table_name(columns))), cells, *error, better)
+        table.add_row(escape(printable(table_name(columns, loaded.provenance.labels))), cells, *error, better)
     return table
 
 

@@ -26,6 +26,7 @@ from leastnoise.curator.engines.sources import open_source
 from leastnoise.domain import Lattice
 from leastnoise.errors import BadExpression, Code, InvalidParameter, MissingParameter, UnknownColumn, WrongType
 from leastnoise.privacy.neighbours import Neighbours, check_neighbours
+from leastnoise.releases.column_labels import checked_labels
 from leastnoise.releases.left_out import LeftOut
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class Dataset:
     kernels: Mapping[str, int] = field(default_factory=dict)  # columns of kernel weights -> over how many nodes
     types: Mapping[str, str] = field(default_factory=dict)  # what columns of text were declared to hold
     missing: tuple[str, ...] = ()  # the texts that stand for a missing value
+    labels: Mapping[str, str] = field(default_factory=dict)  # what readers call columns
     public_units: int | None = None  # how many units there are, where somebody has said that this is public
 
     @property
@@ -69,6 +71,19 @@ class Dataset:
         """The names of the columns, with those that have no type and so cannot be used."""
         here = tuple(self.clean.given.columns)
         return (*here, *(column for column in self.source.undeclared if column not in here))
+
+    def with_labels(self, labels: Mapping[str, str]) -> Dataset:
+        """The same, with words for some columns."""
+        together = {**self.labels, **labels} if isinstance(labels, Mapping) else labels
+        checked = checked_labels(together, self.columns)
+        for column in labels:
+            self.check_exists(column)
+        return replace(self, labels=checked)
+
+    def labels_of(self, columns: Iterable[str]) -> dict[str, str]:
+        """The labels of the unit and of these columns."""
+        named = dict.fromkeys((*self.unit, *columns))
+        return {column: self.labels[column] for column in named if column in self.labels}
 
     def with_rows(
         self,

@@ -16,7 +16,8 @@ from leastnoise.privacy.partition_selection import Threshold
 from leastnoise.privacy.sensitivity import Limits
 from leastnoise.privacy.strength import Strength
 from leastnoise.privacy.threshold_choice import ALONE, Spread
-from leastnoise.releases.left_out import LeftOut, left_out_in_words, unknown_in_words
+from leastnoise.releases.column_labels import labelled_in_words
+from leastnoise.releases.left_out import LeftOut, unknown_in_words
 from leastnoise.releases.mean import half_widths
 
 
@@ -40,6 +41,7 @@ class Expectation:
     unit: str | None = None  # who is protected
     left_out: tuple[LeftOut, ...] = ()  # which rows can be missing from the numbers, and which values are changed
     other_kind: OtherKind | None = None  # of budget, where that would have less noise
+    labels: Mapping[str, str] = field(default_factory=dict)  # what readers call columns
 
     def __str__(self) -> str:
         kept = ", ".join(f"{name} = {value:,}" for name, value in self.limits.items())
@@ -47,7 +49,7 @@ class Expectation:
             self._errors()
             if self.half_width is not None
             else f"{self.mechanism.capitalize()} {self._kind()}. {self.description}",
-            left_out_in_words(self.left_out, self.unit),
+            labelled_in_words(self.left_out, self.unit, self.labels),
             unknown_in_words(self.left_out),
             f"Bins show when their noisy count reaches {self.threshold}." if self.threshold else "",
             f"Of each unit at most this is used: {kept}." if kept and not self.left_out else "",

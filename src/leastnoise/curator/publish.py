@@ -8,7 +8,7 @@ same debit the budget is closed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypedDict
 
@@ -47,6 +47,7 @@ class Facts(TypedDict):
 
     id: str
     unit: str
+    labels: Mapping[str, str]
     limits: dict[str, int]
     left_out: tuple[LeftOut, ...]
     query: str
@@ -113,6 +114,7 @@ def _released(query: Query, request: PrivacyRequest) -> Answer:
     facts = Facts(
         id=receipt.id,
         unit=words["unit"],
+        labels=query._labels(),
         limits=query.limits_used,
         left_out=left_out,
         query=words["query"],

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -14,7 +15,8 @@ from leastnoise.domain import Domain, IntegerRange
 from leastnoise.privacy.guarantee import GaussianDP, PureDP
 from leastnoise.privacy.strength import Strength
 from leastnoise.privacy.summary_noise import SummaryNoise, noise_in_words
-from leastnoise.releases.left_out import LeftOut, left_out_in_words, unknown_in_words
+from leastnoise.releases.column_labels import labelled_in_words
+from leastnoise.releases.left_out import LeftOut, unknown_in_words
 from leastnoise.releases.mean import MeanRelease
 from leastnoise.releases.measured import Figure, Measured
 from leastnoise.releases.provenance import Provenance
@@ -56,6 +58,7 @@ class SummaryExpectation:
     unit: str | None = None
     left_out: tuple[LeftOut, ...] = ()
     other_kind: OtherKind | None = None  # of budget, where that would have less noise
+    labels: Mapping[str, str] = field(default_factory=dict)  # what readers call columns
 
     def __str__(self) -> str:
         many = "1 bin" if self.bins == 1 else f"{self.bins:,} bins"
@@ -63,7 +66,7 @@ class SummaryExpectation:
         wide = max(len(line.name) for line in self.statistics)
         lines = [
             f"{self.mechanism.capitalize()} noise on {asked} in {many}, released together.",
-            left_out_in_words(self.left_out, self.unit),
+            labelled_in_words(self.left_out, self.unit, self.labels),
             *(f"  {line.name:<{wide}}  {line.what}: {_errors(line)}" for line in self.statistics),
             unknown_in_words(self.left_out),
             self.note,
@@ -91,11 +94,12 @@ def of_summary(
     columns: tuple[Measured, ...],
     domain: Domain,
     limits: dict[str, int],
+    labels: Mapping[str, str],
 ) -> SummaryExpectation:
     """Of noise on every part: the intervals of a summary whose bins all have so many rows."""
     noise = decided.noise
     some = {rows: _even(noise, figures, columns, rows, min(domain.size, MAX_BINS)) for rows in SOME_ROWS}
-    first = next(iter(some.values()))
+    first = replace(next(iter(some.values())), provenance=Provenance(labels=labels))
     lines = []
     for figure in figures:
         one, halves = first[figure.name], {rows: _half(made, figure.name) for rows, made in some.items()}

@@ -42,6 +42,7 @@ def table(
     delimiter: str | None = None,
     decimal: str | None = None,
     missing: str | Sequence[str] = (),
+    labels: Mapping[str, str] | None = None,
     public_units: int | None = None,
 ) -> Table:
     """Open a table of people's rows. Only its schema is read.
@@ -69,6 +70,8 @@ def table(
         comma 3.5 is.
     missing: texts that stand for a missing value, such as "NA" or ["NA", "-999"]: such a cell is null in every column
         of text, and before its type is read. An empty cell of a CSV is null as it is.
+    labels: what readers call the unit and other columns, such as {"taxi_id": "taxi", "edu": "education"}: in sentences,
+        titles and pictures. Data and files keep the columns' own names. `label` names derived columns.
     public_units: how many units there are, where everybody may know that: a delta of one over it, or more, is then
         called too much. It is your word, not counted; leave it out where the number is not public.
     """
@@ -85,7 +88,7 @@ def table(
             missing=missing,
             public_units=public_units,
             layout=CsvLayout(delimiter, decimal),
-        )
+        ).with_labels(labels or {})
     )
 
 
@@ -146,6 +149,13 @@ class Table(Questions):
         """A column, to build expressions for `where` and `derive`."""
         self._data.check_exists(column)
         return self.rows[column]
+
+    def label(self, /, **labels: str) -> Table:
+        """What readers call columns, derived ones too: in sentences, titles and pictures. Data and files keep names.
+
+        labels: the column = its label, such as edu="education".
+        """
+        return Table(self._data.with_labels(labels))
 
     def where(self, condition: Any) -> Table:
         """Only the rows for which a public condition holds.

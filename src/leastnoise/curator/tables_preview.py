@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from leastnoise._support.number_format import rounded
 from leastnoise.curator.budget.charge import Charge
@@ -12,8 +12,9 @@ from leastnoise.curator.budget.kinds import OtherKind
 from leastnoise.domain import OrOther
 from leastnoise.privacy.guarantee import GaussianDP, PureDP
 from leastnoise.privacy.strength import Strength
+from leastnoise.releases.column_labels import labelled_in_words
 from leastnoise.releases.crosstab_errors import cell_half_width, noisy_tables
-from leastnoise.releases.left_out import LeftOut, left_out_in_words, unknown_in_words
+from leastnoise.releases.left_out import LeftOut, unknown_in_words
 from leastnoise.releases.table_set import table_name
 from leastnoise.workload.table_errors import NoisyTables
 from leastnoise.workload.tables_noise import TablesNoise
@@ -79,6 +80,7 @@ class TablesExpectation:
     other_kind: OtherKind | None = None  # of budget, where that would have less noise
     other: OtherKey | None = None
     closed: tuple[str, ...] = ()  # the columns whose missing and unlisted values other=True would give a key
+    labels: Mapping[str, str] = field(default_factory=dict)  # what readers call columns
 
     @property
     def std(self) -> dict[tuple[str, ...], float]:
@@ -94,7 +96,7 @@ class TablesExpectation:
         many = f"{len(self.tables):,} tables" if len(self.tables) != 1 else "1 table"
         lines = [
             f"{self.mechanism.capitalize()} noise on {many} of {self.bins:,} cells, released together.",
-            left_out_in_words(self.left_out, self.unit),
+            labelled_in_words(self.left_out, self.unit, self.labels),
             *self._lines(),
             "" if self.other is None else self.other.in_words(self.rmse),
             f"other=True (--other) gives missing and unlisted values of {_listed(self.closed)} a key."
@@ -116,7 +118,7 @@ class TablesExpectation:
             shown, left = [*ranked[:half], *ranked[-half:]], len(every) - 2 * half
         else:
             shown, left = every, 0
-        names = [table_name(line.table) for line in shown]
+        names = [table_name(line.table, self.labels) for line in shown]
         wide = max(map(len, ["table", *names]))
         sums = any(line.sums_std is not None for line in every)
         rows = [f"  {'table':<{wide}}  {'cells':>9}  {'std':>8}  {'95 % within':>11}  {'all within':>10}"]

@@ -109,6 +109,7 @@ NAMES: dict[str, dict[str, _Type]] = {
         "derive": _TEXT_BY_NAME, "lattice": _TEXT_BY_NAME, "where": _TEXT, "per_unit": _TEXT_BY_NAME, "having": _TEXT,
         "name": _TEXT, "neighbours": _TEXT, "engine": _TEXT, "memory_limit": _TEXT, "config": _TEXT_BY_NAME,
         "missing": _TEXTS, "public_units": _INTEGER, "delimiter": _TEXT, "decimal": _TEXT,
+        "labels": _TEXT_BY_NAME,
     },
     "ask": {
         "kind": _TEXT, "by": _TEXTS, "column": _TEXT, "clip": _PAIR, "levels": _NUMBERS, "bins": _INTEGER,

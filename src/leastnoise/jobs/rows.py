@@ -114,7 +114,7 @@ def _is_number(text: str) -> bool:
 
 EXAMPLES = {
     "join": "zones.csv:zone_id", "within": "zone=zones.geojson:name,lon,lat", "derive": 'night="hour < 6"',
-    "lattice": "cell=lon,lat,0.01", "per_unit": "spent=sum:fare:0.01",
+    "lattice": "cell=lon,lat,0.01", "per_unit": "spent=sum:fare:0.01", "label": "edu=education",
 }  # fmt: skip
 
 

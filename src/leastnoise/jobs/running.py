@@ -231,12 +231,12 @@ def open_table(job: Job) -> Table:
     from leastnoise.curator.table import table
 
     given = dict(job.table)
-    source = given.pop("source")
+    source, labels = given.pop("source"), given.pop("labels", {})
     rows = {name: given.pop(name) for name in ROW_NAMES if name in given}
     joined = rows.pop("join", [])
     paths = _where(job, source) if isinstance(source, str) else [_where(job, each) for each in source]
     join = [joined] if isinstance(joined, str) else joined
-    return shaped(table(paths, **given), join=join, path=job.path, **rows)
+    return shaped(table(paths, **given), join=join, path=job.path, **rows).label(**labels)
 
 
 def _where(job: Job, source: str) -> str:

@@ -53,7 +53,7 @@ def release(
     cells = lattice_cells(release)
     if cells is not None:
         return _lattice(values, cells, caption, "Published values", ax, release)
-    plane = labels.plane(release.domain) if release.covers_domain else None
+    plane = labels.plane(release._shown_domain) if release.covers_domain else None
     if plane is not None:
         return _image(values, plane, caption, "Published values", ax, release)
     low, high = (np.asarray(end, dtype=float) for end in release.interval(confidence))
@@ -83,7 +83,7 @@ def estimate(
     cells = lattice_cells(estimate)
     if cells is not None:
         return _lattice(values, cells, caption, "Denoised values", ax, estimate)
-    plane = labels.plane(estimate.domain)
+    plane = labels.plane(estimate._shown_domain)
     if plane is None and len(estimate.values.shape) == 2:
         rows, columns = estimate.values.shape
         plane = labels.Plane(rows, columns, "column", "row", None)

@@ -15,6 +15,7 @@ import numpy as np
 from leastnoise import errors
 from leastnoise._support.validation import Floats
 from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, Guarantee
+from leastnoise.releases.column_labels import labelled_facts
 from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.left_out import left_out_in_short
 from leastnoise.releases.published import Published
@@ -120,7 +121,7 @@ def noise_and_promise(release: Published) -> str:
 
 def left_out(release: Published) -> str:
     """Which rows are not in the numbers, for the caption; nothing where all are."""
-    short = left_out_in_short(release.left_out, release.unit)
+    short = left_out_in_short(labelled_facts(release.left_out, release.provenance.labels), release.provenance.whom)
     return f" {short}" if short else ""
 
 

@@ -58,7 +58,7 @@ def cumulative(curves: CumulativeTable, *, confidence: Number = 0.95, ax: Axes |
     named = np.unique(np.linspace(0, len(values) - 1, min(MAX_NAMES, len(values))).astype(int))
     ax.set_xticks(named, [labels.text(axis.key(int(i))) for i in named], parse_math=False)
     ax.set_xlim(-0.5, len(values) - 0.5)
-    ax.set_xlabel(f"{curves.column}, up to and including", parse_math=False)
+    ax.set_xlabel(f"{table._words(curves.column)}, up to and including", parse_math=False)
     ax.set_ylabel(f"{table.noun}s, added up")
     canvas.heading(ax, f"Cumulative {table.noun}s")
     noise = f"{table.mechanism.capitalize()} noise, standard deviation of a sum at most {curves.std.max():.4g}"

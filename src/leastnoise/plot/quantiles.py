@@ -38,7 +38,7 @@ def boxes(release: QuantileRelease, *, confidence: Number = 0.95, ax: Axes | Non
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(groups - 0.4, -0.6)
     ax.set_ylabel(title.rpartition(" and ")[0], parse_math=False)
-    ax.set_xlabel(release.column or "quantile", parse_math=False)
+    ax.set_xlabel(release._words(release.column or "quantile"), parse_math=False)
     canvas.heading(ax, "Published quantiles")
     shown = ", ".join(f"{level:g}" for level in levels)
     some = "" if groups == release.found.groups else f" The first {groups} of {release.found.groups:,} groups."

@@ -55,7 +55,7 @@ def table(
         return _slices(release, best[0], shown[best[0]], confidence, ax, error)
     if labels.plane(release.domain) is not None:
         panels = {name: (values, _marks(release, name, confidence)) for name, values in shown.items()}
-        return _heat_maps(release, panels, release.domain, ax, error)
+        return _heat_maps(release, panels, release._shown_domain, ax, error)
     low, high = (np.asarray(end, dtype=float) for end in release.interval(confidence))
     better = shown.get("denoised", shown.get("truth"))
     caption = f"{canvas.noise_and_promise(release)} Lines are {100 * float(confidence):g} % intervals.{error}"
@@ -81,7 +81,7 @@ def _marks(release: CrosstabTable, name: str, confidence: Number) -> Any:
 def _slices(release: CrosstabTable, name: str, shown: Floats, confidence: Number, ax: Any, error: str) -> Any:
     """The best values known, a heat map for each key of the column that has the fewest."""
     cut = int(np.argmin(release.shape))
-    domain = release.domain
+    domain = release._shown_domain
     if domain is None:
         raise errors.BadDomain("A table of a set has columns.")
     values, marks = (

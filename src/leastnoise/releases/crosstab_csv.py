@@ -100,8 +100,8 @@ def _cumulative_in_words(release: CrosstabsRelease, table: Table, confidence: fl
     if along is None:
         return ""
     return (
-        f"cumulative: the sum from the first {along} up to that of the line, within cumulative_low and cumulative_high "
-        f"with {100 * confidence:.4g} % confidence."
+        f"cumulative: the sum from the first {release._words(along)} up to that of the line, within cumulative_low and "
+        f"cumulative_high with {100 * confidence:.4g} % confidence."
     )
 
 
@@ -157,9 +157,8 @@ def _lines(
 ) -> Iterable[str]:
     """The file: comments, names, and a line a cell."""
     many = f"one of {len(made.tables):,} tables released together" if len(made.tables) > 1 else "released"
-    first = (
-        f"{CSV_MARK.decode()} {VERSION}: {table_name(table)}, {many} on {made.created_at:%Y-%m-%d} (release {made.id})."
-    )
+    name = table_name(table, made.provenance.labels)
+    first = f"{CSV_MARK.decode()} {VERSION}: {name}, {many} on {made.created_at:%Y-%m-%d} (release {made.id})."
     for sentence in (first, *made.promise_in_words("\n".join(filter(None, said))).splitlines()):
         yield csv_text.comment(sentence)
     cells = len(numbers["value"])

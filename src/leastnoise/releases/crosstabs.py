@@ -142,15 +142,16 @@ class CrosstabsRelease(TableSet):
         curves = sums_in_words(self)
         worst, least = largest(self.errors), largest(self.errors, but_total=True)
         half, every = cell_half_width(self.errors, least, 0.95), cell_half_width(self.errors, worst, 0.95, self.bins)
+        name = table_name(least, self.provenance.labels)
         return (
-            f"95 % of the time the total is off by at most {total:,.4g}, and a cell of {table_name(least)}, the least "
+            f"95 % of the time the total is off by at most {total:,.4g}, and a cell of {name}, the least "
             f"accurate{'' if worst else ' other'} table, by at most {half:,.4g}. All {self.bins:,} cells together "
             f"are within {every:,.4g}, with 95 % confidence.{curves} Tables agree with each other: what one adds up to "
             "is in the other."
         )
 
     def _counted(self) -> str:
-        return f"{self._many} over {', '.join(self.axes)} ({self.bins:,} cells), released together."
+        return f"{self._many} over {', '.join(map(self._words, self.axes))} ({self.bins:,} cells), released together."
 
     def overview(self) -> list[dict[str, Any]]:
         """Every table: its columns, how many cells, the standard deviation of one, and its half-width at 95 %."""
@@ -245,6 +246,9 @@ class CrosstabsRelease(TableSet):
     def __str__(self) -> str:
         """What it is, and a line for each of the first tables."""
         first = self.tables[:TABLES_SHOWN]
-        lines = [f"  {table_name(t)}: {self.workload.cells_of(t):,} x std {rounded(self.std[t])}" for t in first]
+        lines = [
+            f"  {table_name(t, self.provenance.labels)}: {self.workload.cells_of(t):,} x std {rounded(self.std[t])}"
+            for t in first
+        ]
         more = [f"  … {len(self.tables) - len(first):,} more"] if len(self.tables) > len(first) else []
         return "\n".join([repr(self).strip("<>"), *lines, *more])

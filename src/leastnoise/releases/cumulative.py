@@ -164,7 +164,8 @@ def sums_in_words(release: CrosstabsRelease) -> str:
         if table is None:
             continue
         half = float(release.errors.sum_half_widths(table, [column], confidence=0.95).max())
-        of = column + (f" in {table_name(table)}" if len(table) > 1 else "")
+        name = table_name(table, release.provenance.labels)
+        of = release._words(column) + (f" in {name}" if len(table) > 1 else "")
         said += f" A cumulative sum of {of} is off by at most {half:,.4g}, 95 % of the time."
         if kind == "ranges":
             std = math.sqrt(release.errors.mean_variance(table))

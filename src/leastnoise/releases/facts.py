@@ -27,6 +27,14 @@ class Facts:
             self._refuse(name)
         self._found: dict[str, Any] = dict(found)
 
+    def texts_by_name(self, name: str) -> dict[str, str]:
+        """Texts by their names."""
+        found = self.take(name)
+        texts = found.values() if isinstance(found, dict) else [None]
+        if not all(isinstance(text, str) and text.isprintable() for text in texts):
+            self._refuse(name)
+        return dict(found)
+
     def take(self, name: str) -> Any:
         """A fact of any type."""
         if name not in self._found:

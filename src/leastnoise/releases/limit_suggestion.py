@@ -276,7 +276,7 @@ class LimitSuggestion(Promised, Spreadsheets):
         best = self.errors.best
         bias, noise = rounded(self.errors.bias[best]), rounded(self.errors.noise[best])
         named = ", ".join(f"{name} = {value:,}" for name, value in self.limits.items())
-        unit, spread = self.unit or "unit", rounded(self._std("rows"))
+        unit, spread = self.provenance.whom or "unit", rounded(self._std("rows"))
         kept, (least, most) = kept_in_words(self.kept, *self.kept_interval), map(rounded, self.error_interval)
         proposed = f"Proposed: {named}. That keeps about {kept} of the rows."
         off = f"A bin is then off by about {rounded(self.error)} ({least} to {most}; root mean square): {bias} by rows "

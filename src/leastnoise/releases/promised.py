@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from leastnoise.privacy.guarantee import Promise
 from leastnoise.privacy.strength import Strength
+from leastnoise.releases.column_labels import column_words
 from leastnoise.releases.left_out import LeftOut
 from leastnoise.releases.provenance import SEEDED_WARNING, Provenance
 
@@ -47,6 +48,10 @@ class Promised:
     def unit(self) -> str | None:
         """Who is protected."""
         return self.provenance.unit
+
+    def _words(self, column: str) -> str:
+        """What readers call a column."""
+        return column_words(column, self.provenance.labels)
 
     @property
     def limits(self) -> Mapping[str, int]:
@@ -112,6 +117,7 @@ class Promised:
             self.provenance.left_out_in_words(),
             errors,
             f"The question: {self.query}." if self.query else "",
+            self.provenance.labels_in_words(),
             self.note,
             self.provenance.explain(),
             self.provenance.strength_in_words(),

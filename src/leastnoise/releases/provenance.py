@@ -14,8 +14,9 @@ from leastnoise._support.version import VERSION
 from leastnoise.privacy.guarantee import Promise, guarantee_facts, promise_in_words, read_guarantee
 from leastnoise.privacy.noise_reason import REASON_CODES, NoiseReason
 from leastnoise.privacy.strength import GaussianInstead, Strength, judge
+from leastnoise.releases.column_labels import labelled_in_words, unit_words
 from leastnoise.releases.facts import Facts
-from leastnoise.releases.left_out import LeftOut, left_out_in_words, read_left_out, write_left_out
+from leastnoise.releases.left_out import LeftOut, read_left_out, write_left_out
 
 SEEDED_WARNING = "WARNING: the noise came from a test's seed, so it hides nothing. Never publish this."
 
@@ -29,7 +30,8 @@ class Provenance:
     delta: float | None = None  # the delta that was asked for
     sensitivity: float | None = None  # in L2, what Gaussian noise hides
     l1_sensitivity: float | None = None  # what Laplace noise hides; None: not known
-    unit: str | None = None  # who is protected
+    unit: str | None = None  # who is protected, by the column's name
+    labels: Mapping[str, str] = field(default_factory=Frozen)  # what readers call columns
     limits: Mapping[str, int] = field(default_factory=Frozen)  # how much of one unit was used
     left_out: tuple[LeftOut, ...] = ()  # which rows can be missing from the numbers, and which values changed
     query: str | None = None  # the question
@@ -43,14 +45,25 @@ class Provenance:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "limits", Frozen(self.limits))
+        object.__setattr__(self, "labels", Frozen(self.labels))
         if self.strength is None and self.guarantee is not None:
             object.__setattr__(self, "strength", judge(self.guarantee))
+
+    @property
+    def whom(self) -> str | None:
+        """Who is protected, as readers call it."""
+        return self.unit if self.unit is None else unit_words(self.unit.split(" + "), self.labels)
+
+    def labels_in_words(self) -> str:
+        """Which column each label is of; nothing where there are none."""
+        pairs = ", ".join(f"{label} ({name})" for name, label in self.labels.items())
+        return f"Labels, with their columns: {pairs}." if pairs else ""
 
     def explain(self) -> str:
         """What is promised to one unit, in words."""
         if self.guarantee is None:
             return "What it promises is known to whoever added the noise, not to us."
-        return promise_in_words(self.guarantee, delta=self.delta, unit=self.unit)
+        return promise_in_words(self.guarantee, delta=self.delta, unit=self.whom)
 
     def strength_in_words(self) -> str:
         """The warning of a weak promise, or one that is with many units; nothing of others."""
@@ -58,14 +71,14 @@ class Provenance:
 
     def left_out_in_words(self) -> str:
         """Which rows are not in the numbers, and what intervals are about; nothing where all are in them."""
-        return left_out_in_words(self.left_out, self.unit)
+        return labelled_in_words(self.left_out, self.unit, self.labels)
 
     def limits_in_words(self) -> str:
         """How much of one unit was used; nothing where nothing is known."""
         if not self.limits:
             return ""
         kept = ", ".join(f"{name} = {value}" for name, value in self.limits.items())
-        return f"Of each {self.unit or 'unit'} at most this was used: {kept}."
+        return f"Of each {self.whom or 'unit'} at most this was used: {kept}."
 
 
 def of_arrays(*, seeded: bool = False) -> Provenance:
@@ -83,6 +96,7 @@ def write_provenance(provenance: Provenance) -> dict[str, Any]:
         "sensitivity": provenance.sensitivity,
         "l1_sensitivity": provenance.l1_sensitivity,
         "unit": provenance.unit,
+        **({"labels": dict(provenance.labels)} if provenance.labels else {}),
         "limits": dict(provenance.limits),
         "left_out": write_left_out(provenance.left_out),
         "query": provenance.query,
@@ -105,6 +119,7 @@ def read_provenance(facts: Facts) -> Provenance:
         sensitivity=facts.optional_number("sensitivity"),
         l1_sensitivity=facts.optional_number("l1_sensitivity"),
         unit=facts.optional_text("unit"),
+        labels=facts.texts_by_name("labels") if facts.has("labels") else {},
         limits=facts.integers_by_name("limits"),
         left_out=read_left_out(facts.list_of_facts("left_out")),
         query=facts.optional_text("query"),

@@ -12,6 +12,7 @@ from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Number
 from leastnoise.privacy.distributions import Distribution
 from leastnoise.releases import display, labels, views
+from leastnoise.releases.column_labels import labelled_domain
 from leastnoise.releases.frames import Frames
 from leastnoise.releases.noise import Noise
 from leastnoise.releases.promised import Promised
@@ -109,9 +110,14 @@ class Published(Promised, Spreadsheets, ABC):
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
         """One Parquet file at `path`, readable by anyone. `allow_seeded` lets a test write what a seed made."""
 
+    @property
+    def _shown_domain(self) -> Domain | None:
+        """The domain by what readers call its columns."""
+        return labelled_domain(self.domain, self.provenance.labels)
+
     def bin_names(self, most: int) -> tuple[str, list[str]]:
         """What the bins are by, and what the first are called, at most `most` of them."""
-        return labels.title(self.domain), labels.of(self.domain, range(min(self.bins, most)))
+        return labels.title(self._shown_domain), labels.of(self.domain, range(min(self.bins, most)))
 
     # The noise
 

@@ -130,7 +130,7 @@ class QuantileRelease(Published):
             return "level", texts[:most]
         groups = labels.of(self.domain, range(min(self.found.groups, -(-most // len(texts)))))
         named = [f"{group}, {text}" for group in groups for text in texts]
-        return f"{labels.title(self.domain)} and level", named[:most]
+        return f"{labels.title(self._shown_domain)} and level", named[:most]
 
     @property
     def why_not_denoised(self) -> str:

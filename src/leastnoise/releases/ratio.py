@@ -92,19 +92,24 @@ class RatioRelease(SummaryPart):
         return "ratio"
 
     @property
+    def names_in_words(self) -> tuple[str, str]:
+        """What readers call the two columns."""
+        return self._words(self.names[0]), self._words(self.names[1])
+
+    @property
     def column(self) -> str:
         """Of what to what."""
-        return f"{self.names[0]} to {self.names[1]}"
+        return f"{self.names_in_words[0]} to {self.names_in_words[1]}"
 
     @property
     def noise_added_to(self) -> str:
         """What the noise was added to."""
-        return f"a sum of {self.names[0]}"
+        return f"a sum of {self.names_in_words[0]}"
 
     @property
     def divided_by(self) -> str:
         """What may be too small."""
-        return f"sum of {self.names[1]}"
+        return f"sum of {self.names_in_words[1]}"
 
     @property
     def bins(self) -> int:
@@ -168,7 +173,7 @@ class RatioRelease(SummaryPart):
         """What was protected, how well, and what the noise is, in plain words."""
         many = f"{self.bins:,} ratios, each" if self.bins != 1 else "1 ratio,"
         return (
-            f"{many} a noisy sum of {self.names[0]} over a noisy sum of {self.names[1]} "
+            f"{many} a noisy sum of {self.names_in_words[0]} over a noisy sum of {self.names_in_words[1]} "
             f"({self.mechanism.capitalize()} noise), both of the rows in which neither is missing, released under one "
             f"guarantee.\n{self.promise_in_words(self.errors_in_words())}"
         )
@@ -177,7 +182,7 @@ class RatioRelease(SummaryPart):
         """How wide the noise of each sum is, to so many `digits`."""
         stds = (rounded(part.std, digits) for part in (self.above, self.below))
         return " and ".join(
-            f"standard deviation {std} of a sum of {name}" for std, name in zip(stds, self.names, strict=True)
+            f"standard deviation {std} of a sum of {name}" for std, name in zip(stds, self.names_in_words, strict=True)
         )
 
     def __repr__(self) -> str:

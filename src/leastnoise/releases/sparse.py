@@ -96,7 +96,7 @@ class SparseRelease(Published):
 
     def bin_names(self, most: int) -> tuple[str, list[str]]:
         """What the bins are by, and what the first that show are called, at most `most` of them."""
-        return labels.title(self.domain), labels.of(self.domain, [int(i) for i in self.indices[:most]])
+        return labels.title(self._shown_domain), labels.of(self.domain, [int(i) for i in self.indices[:most]])
 
     @property
     def why_not_denoised(self) -> str:

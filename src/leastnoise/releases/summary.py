@@ -24,6 +24,7 @@ from leastnoise._support.validation import Number
 from leastnoise.domain import Domain
 from leastnoise.privacy.summary_noise import noise_in_words
 from leastnoise.releases import display, labels, views
+from leastnoise.releases.column_labels import labelled_domain
 from leastnoise.releases.columns import key_columns
 from leastnoise.releases.frames import typed
 from leastnoise.releases.interval import Interval
@@ -257,11 +258,11 @@ class SummaryRelease(Promised, Spreadsheets):
         words = {"count": "rows", "std": "standard deviation", "rate": "share of rows with"}
         if figure.values is None:
             return "rows" if figure.kind == "count" else "share of all rows"
-        label = self._column(figure).label
+        label = self._words(self._column(figure).label)
         if figure.kind == "share":
             return f"share of the sum of {label}"
         if figure.over is not None:
-            return f"sum of {label} over sum of {self.columns[figure.over].label}, of rows with both"
+            return f"sum of {label} over sum of {self._words(self.columns[figure.over].label)}, of rows with both"
         return (
             f"{words.get(figure.kind, figure.kind)} {label}"
             if figure.kind == "rate"
@@ -287,9 +288,14 @@ class SummaryRelease(Promised, Spreadsheets):
             return f"{name} ±{most}{missing}"
         return f"{name} ±{typical} in a typical bin, ±{most} in the least accurate{missing}"
 
+    @property
+    def _shown_domain(self) -> Domain:
+        """The domain by what readers call its columns."""
+        return labelled_domain(self.domain, self.provenance.labels)
+
     def bin_names(self, most: int) -> tuple[str, list[str]]:
         """What the bins are by, and what the first are called, at most `most` of them."""
-        return labels.title(self.domain), labels.of(self.domain, range(min(self.bins, most)))
+        return labels.title(self._shown_domain), labels.of(self.domain, range(min(self.bins, most)))
 
     def _columns(self) -> dict[str, Any]:
         """Key columns; of each statistic its value, low and high (95 %)."""

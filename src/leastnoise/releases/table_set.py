@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from leastnoise._support.immutable import Frozen
 from leastnoise.domain import Axis, Domain
+from leastnoise.releases.column_labels import column_words
 from leastnoise.releases.promised import Promised
 from leastnoise.workload import Workload
 
@@ -54,6 +56,6 @@ class TableSet(Promised):
         return Domain(table, tuple(self.axes[column] for column in table))
 
 
-def table_name(table: Table) -> str:
-    """What people call a table: "age x sex", "the total"."""
-    return " x ".join(table) or "the total"
+def table_name(table: Table, labels: Mapping[str, str] = Frozen()) -> str:
+    """What people call a table: "age x sex", "the total"; where columns have labels, by these."""
+    return " x ".join(column_words(column, labels) for column in table) or "the total"

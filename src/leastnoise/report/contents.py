@@ -16,6 +16,7 @@ from leastnoise._support.validation import Floats
 from leastnoise.domain import Domain, Zones
 from leastnoise.graphs.graph import check_graph
 from leastnoise.releases import labels
+from leastnoise.releases.column_labels import column_words, labelled_domain
 from leastnoise.releases.columns import key_columns
 from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.estimate import Estimate
@@ -114,7 +115,7 @@ def gather(
     zones: Zones | None = None,
 ) -> Contents:
     """The contents for whatever `of` is. An `estimate` is shown beside a Release, or why there is none."""
-    found = _contents(of)
+    found = _labelled(_contents(of))
     if isinstance(of, Release):
         found = _beside(found, estimate, why_no_estimate)
     if zones is not None and graph is None:
@@ -127,6 +128,13 @@ def gather(
             f"The graph has {graph.size:,} nodes and the release {found.size:,} bins. Give one node a bin, in order."
         )
     return replace(found, graph=graph, shape="map" if graph.coordinates is not None else found.shape)
+
+
+def _labelled(contents: Contents) -> Contents:
+    """Keys under the names that readers see."""
+    words = contents.of.provenance.labels
+    keys = tuple(column._replace(title=column_words(column.title, words)) for column in contents.keys)
+    return replace(contents, keys=keys, domain=labelled_domain(contents.domain, words))
 
 
 def _with_places(contents: Contents) -> Contents:
@@ -208,7 +216,7 @@ def _(shares: ShareRelease) -> Contents:
 def _(ratios: RatioRelease) -> Contents:
     sums = (
         Column(name, f"Sum of {title}", part.values, part.distribution.half_width(0.95))
-        for name, title, part in zip(("sum", "over"), ratios.names, (ratios.above, ratios.below), strict=True)
+        for name, title, part in zip(("sum", "over"), ratios.names_in_words, (ratios.above, ratios.below), strict=True)
     )
     numbers = (*_with_interval("Ratio", ratios, missing=TOO_FEW), *sums)
     return _not_denoised(ratios, _keys(ratios.domain, ratios.bins), numbers)

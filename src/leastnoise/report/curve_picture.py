@@ -39,16 +39,15 @@ def curve(curves: CumulativeTable) -> str:
     steps = np.arange(values.size)
     band = f"{points(high, steps)} {points(low[::-1], steps[::-1])}"
     widest = float((high - low).max()) / 2
-    about = (
-        f"{curves.column}: {values.size} cumulative sums, up to {rounded(values[-1])}, off by at most {rounded(widest)}"
-    )
+    column = curves.table._words(curves.column)
+    about = f"{column}: {values.size} cumulative sums, up to {rounded(values[-1])}, off by at most {rounded(widest)}"
     middle = (LEFT + WIDTH - RIGHT) / 2
     return (
         f'<svg class="curve" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" role="img" aria-label="{escape(about, quote=True)}">'
         f"{''.join(_level(value, y(value)) for value in levels(first, last))}"
         f"{''.join(_name(curves, int(place), x(place)) for place in _named(values.size))}"
         f'<polygon class="within" points="{band}"/><polyline class="drawn" points="{points(values, steps)}"/>'
-        f'<text x="{middle:g}" y="{HEIGHT - 6:g}">{escape(curves.column)}, up to and including</text></svg>'
+        f'<text x="{middle:g}" y="{HEIGHT - 6:g}">{escape(column)}, up to and including</text></svg>'
     )
 
 

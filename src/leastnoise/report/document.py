@@ -148,6 +148,7 @@ def _first(pictures: dict[str, Picture]) -> str:
 def _table(contents: Contents) -> list[dict[str, Any]]:
     made: list[dict[str, Any]] = []
     below = _others_row(contents)
+    own = {label: name for name, label in contents.of.provenance.labels.items()}
     for column in (*contents.keys, *contents.numbers):
         values = [plain(value) for value in column.values]
         key = column in contents.keys
@@ -162,6 +163,7 @@ def _table(contents: Contents) -> list[dict[str, Any]]:
             "missing": column.missing,
         }
         foot = {} if below is None else {"foot": below.get(column.name)}
+        foot |= {"head": own[column.title]} if key and column.title in own else {}  # of a file, the column's own name
         made.append({**facts, "end": column.name in ("low", "high"), "values": values, **foot})
     return made
 

@@ -51,7 +51,9 @@ def too_weak(of: Promised) -> str:
 
 def unit(of: Promised) -> str:
     """Whom it protects."""
-    column = of.unit or "person"
+    column = of.provenance.whom or "person"
+    if column != of.unit:  # it has a label
+        return column
     return column.removesuffix("_id").replace("_", " ") or column
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from leastnoise.releases import labels
 from leastnoise.releases.quantile import QuantileRelease
 from leastnoise.report.contents import Contents
 from leastnoise.report.picture import Picture, altair, specification
@@ -41,7 +42,7 @@ def boxes(contents: Contents) -> Picture | None:
     inner = (count // 4, count - 1 - count // 4)
     columns["inner_first"] = np.repeat(values[:, inner[0]], count).tolist()
     columns["inner_last"] = np.repeat(values[:, inner[1]], count).tolist()
-    axis, by = alt.Axis(labelExpr="names[datum.value]"), " and ".join(of.domain.names)
+    axis, by = alt.Axis(labelExpr="names[datum.value]"), labels.title(of._shown_domain)
     base = alt.Chart(alt.NamedData("bins")).encode(y=alt.Y("place:O", sort=None, title=by, axis=axis))
     x = alt.Scale(domain=_reach(columns), nice=False)
     tips = [
@@ -51,7 +52,7 @@ def boxes(contents: Contents) -> Picture | None:
         alt.Tooltip("low:Q", title="95 % low", format=",.6~g"),
         alt.Tooltip("high:Q", title="95 % high", format=",.6~g"),
     ]
-    title = of.column or "quantile"
+    title = of._words(of.column or "quantile")
     layers = [
         base.mark_rule(style="interval", strokeWidth=1.5).encode(
             x=alt.X("first:Q", scale=x, title=title, axis=alt.Axis(tickCount=8)), x2="last:Q"

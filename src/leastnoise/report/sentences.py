@@ -45,7 +45,8 @@ def title(contents: Contents) -> str:
     of, column = contents.of, contents.of.column
     kind = "Median" if isinstance(of, QuantileRelease) and of.levels == (0.5,) else _kind(contents)
     if column is not None:
-        kind = f"Mean {column}" if contents.of.kind == "mean" else f"{kind} of {column}"
+        words = of._words(column)
+        kind = f"Mean {words}" if contents.of.kind == "mean" else f"{kind} of {words}"
     if contents.domain is not None and contents.domain.axes:
         return f"{kind} by {labels.title(contents.domain)}"
     return kind
@@ -145,9 +146,10 @@ def lead(contents: Contents) -> str:
 
 def _bins(contents: Contents) -> str:
     if isinstance(contents.of, QuantileRelease):
-        names = () if contents.of.domain is None else contents.of.domain.names
+        domain = contents.of._shown_domain
+        names = () if domain is None else domain.names
         return " and ".join([*names, "level"])
-    domain = contents.of.domain  # whose column of intervals is two of the table, low and high
+    domain = contents.of._shown_domain  # whose column of intervals is two of the table, low and high
     shown = tuple(column.title for column in contents.keys) if domain is None else domain.names
     return shown[0] if len(shown) == 1 else f"combination of {' and '.join(shown)}"
 
@@ -186,7 +188,7 @@ def _divided(of: Published) -> str:
     if isinstance(of, MeanRelease):
         return f"A {of.kind} is a noisy sum over a noisy count. "
     if isinstance(of, RatioRelease):
-        above, below = of.names
+        above, below = of.names_in_words
         return (
             f"A ratio is a noisy sum of {above} over a noisy sum of {below}, of the rows in which neither is missing. "
         )

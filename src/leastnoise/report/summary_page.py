@@ -73,13 +73,13 @@ def _ratios(of: SummaryRelease) -> str:
 def _title(of: SummaryRelease) -> str:
     names = list(of)
     listed = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-    by = f" by {labels.title(of.domain)}" if of.domain.axes else ""
+    by = f" by {labels.title(of._shown_domain)}" if of.domain.axes else ""
     return f"{listed[:1].upper()}{listed[1:]}{by}"
 
 
 def _lead(of: SummaryRelease) -> str:
     each = "combination of " if len(of.domain.axes) > 1 else ""
-    bins = "" if of.bins == 1 else f" for each {each}{labels.title(of.domain)}"
+    bins = "" if of.bins == 1 else f" for each {each}{labels.title(of._shown_domain)}"
     many = "1 statistic" if len(of) == 1 else f"{len(of)} statistics"
     together = "" if len(of) == 1 else " together"
     what = f"{many}{bins}, published{together} with {of.mechanism.capitalize()} noise"
@@ -133,7 +133,7 @@ def _table(of: SummaryRelease, keys: list[str]) -> str:
     return (
         '<div class="scroll" tabindex="0" role="region" aria-label="All statistics"><table class="statistics">'
         "<caption>Each value with its 95 % interval</caption>"
-        f'<thead><tr><th scope="col" class="text">{escape(labels.title(of.domain))}</th>{head}</tr></thead>'
+        f'<thead><tr><th scope="col" class="text">{escape(labels.title(of._shown_domain))}</th>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>{more}"
     )
 

@@ -36,7 +36,7 @@ const acrossLabels = (names, wide) => {
 const heatMap = (width, view, values, shades, marked) => {
   const down = view.axes[view.down], across = view.axes[view.across];
   const rows = down.keys.map(String), columns = across.keys.map(String);
-  const left = Math.min(Math.max(widest(rows), widthOf(down.name, "600")) + 10, width * 0.34);
+  const left = Math.min(Math.max(widest(rows), widthOf(down.title, "600")) + 10, width * 0.34);
   const slant = widest(columns) * 0.5;
   let wide = Math.min((width - left - 2) / columns.length, 110);
   const labels = acrossLabels(columns, wide);
@@ -81,8 +81,8 @@ const heatMap = (width, view, values, shades, marked) => {
     const place = labels.turned ? { transform: `translate(${x - 3} ${y}) rotate(-45)` } : { x, y, "text-anchor": "middle" };
     parts.push(drawn("text", { class: "key", ...place }, labels.turned ? fitted(name, 110) : name));
   });
-  parts.push(drawn("text", { class: "title", x: left, y: 12 }, fitted(across.name, width - left, "600")));
-  parts.push(drawn("text", { class: "title", x: left - 7, y: top - 7, "text-anchor": "end" }, fitted(down.name, left - 9, "600")));
+  parts.push(drawn("text", { class: "title", x: left, y: 12 }, fitted(across.title, width - left, "600")));
+  parts.push(drawn("text", { class: "title", x: left - 7, y: top - 7, "text-anchor": "end" }, fitted(down.title, left - 9, "600")));
   return {
     node: canvasOf(width, bottom + 4, ...parts),
     locate: (x, y) => {

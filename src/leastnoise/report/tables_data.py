@@ -28,7 +28,12 @@ def data(contents: TablesContents, name: str, file: str) -> dict[str, Any]:
         "file": file,
         "notes": comment_lines(contents.of, contents.of.explain()),
         "columns": [
-            {"name": column, "size": axis.size, **(_keys(axis) if column in used else {"keys": [], "text": True})}
+            {
+                "name": column,
+                "title": contents.of._words(column),
+                "size": axis.size,
+                **(_keys(axis) if column in used else {"keys": [], "text": True}),
+            }
             for column, axis in contents.of.axes.items()
         ],
         "tables": [

@@ -6,7 +6,7 @@
     return Float64Array.from({ length: bytes.length / 8 }, (_, i) => held.getFloat64(8 * i, true));
   };
   const published = doubles(data.values), denoised = data.denoised === null ? null : doubles(data.denoised);
-  const tables = data.tables.map((table) => ({ ...table, title: table.columns.map((c) => data.columns[c].name).join(" × ") || "The total" }));
+  const tables = data.tables.map((table) => ({ ...table, title: table.columns.map((c) => data.columns[c].title).join(" × ") || "The total" }));
   const whole = new Intl.NumberFormat("en"), dark = window.matchMedia("(prefers-color-scheme: dark)");
   const numbers = numbersTable(), panels = document.getElementById("panels"), legend = document.getElementById("legend");
   let view = null, printing = false, started = false;
@@ -47,7 +47,7 @@
   };
 
   const words = (k) => {
-    const lines = view.axes.map((axis, i) => element("p", `${axis.name}: ${view.keyOf(k, i)}`));
+    const lines = view.axes.map((axis, i) => element("p", `${axis.title}: ${view.keyOf(k, i)}`));
     const value = element("p");
     value.append(element("strong", view.long(view.values[k])), ` (${view.long(view.values[k] - view.half)} to ${view.long(view.values[k] + view.half)})`);
     lines.push(value);
@@ -135,14 +135,14 @@
   };
   // Three columns or more: two are drawn, and each other is held at one of its keys.
   const slices = () => {
-    const names = view.axes.map((axis) => axis.name), made = [];
+    const names = view.axes.map((axis) => axis.title), made = [];
     const turn = (side, other) => (axis) => {
       if (axis === view[other]) view[other] = view[side];
       view[side] = axis;
     };
     if (view.axes.length > 2) {
       view.axes.forEach((axis, i) => {
-        if (i !== view.down && i !== view.across) made.push(choice(axis.name, axis.keys, view.fixed[i], (key) => { view.fixed[i] = key; }));
+        if (i !== view.down && i !== view.across) made.push(choice(axis.title, axis.keys, view.fixed[i], (key) => { view.fixed[i] = key; }));
       });
       made.push(choice("Down", names, view.down, turn("down", "across")), choice("Across", names, view.across, turn("across", "down")));
     }
@@ -151,7 +151,7 @@
   const showNumbers = () => {
     const { axes, values, half, table } = view, every = Array.from(values, (_, k) => k);
     const column = (title, held, more = {}) => ({ title, key: false, text: false, decimals: table.decimals, missing: "", values: held, ...more });
-    const shown = axes.map((axis, i) => column(axis.name, every.map((k) => view.keyOf(k, i)), { key: true, text: axis.keys.some((key) => typeof key === "string") }));
+    const shown = axes.map((axis, i) => column(axis.title, every.map((k) => view.keyOf(k, i)), { key: true, head: axis.name, text: axis.keys.some((key) => typeof key === "string") }));
     shown.push(column("Published", Array.from(values)), column("Low", Array.from(values, (v) => v - half), { end: true }), column("High", Array.from(values, (v) => v + half), { end: true }));
     if (view.beside) shown.push(column(view.denoised ? "Denoised" : "Denoised, not better", Array.from(view.beside)));
     shown.push(column("Could be zero", every.map((k) => (view.maybeZero(k) ? "yes" : "")), { text: true, wide: true }));

@@ -86,8 +86,8 @@ def _curves(of: CrosstabsRelease) -> str:
     if not of.workload.asked:
         return ""
     drawn = "".join(
-        f"<figure>{curve(of[column].cumulative())}<figcaption>{escape(column)}: how many up to each key, and between "
-        "which numbers that lies, with 95 % confidence each.</figcaption></figure>"
+        f"<figure>{curve(of[column].cumulative())}<figcaption>{escape(of._words(column))}: how many up to each key, "
+        "and between which numbers that lies, with 95 % confidence each.</figcaption></figure>"
         for column in of.workload.asked
     )
     noise = (
@@ -109,7 +109,7 @@ def _errors(contents: TablesContents) -> str:
     names = ["cells", "standard deviation", "95 % within", "could be zero"]
     names += ["denoised, about"] if denoised else []
     head = "".join(f'<th scope="col">{name}</th>' for name in names)
-    body = "".join(_error_row(table, denoised=denoised) for table in shown)
+    body = "".join(_error_row(table, contents.of, denoised=denoised) for table in shown)
     more = len(contents.of.tables) - len(shown)
     rest = f"<p>{more:,} more tables are in the file of the release.</p>" if more else ""
     return (
@@ -122,12 +122,13 @@ def _errors(contents: TablesContents) -> str:
     )
 
 
-def _error_row(table: ShownTable, *, denoised: bool) -> str:
+def _error_row(table: ShownTable, of: CrosstabsRelease, *, denoised: bool) -> str:
     zero = "" if table.maybe_zero is None else f"{table.maybe_zero:,}"
     numbers = [f"{table.cells:,}", rounded(table.std), f"±\u00a0{rounded(table.half_width)}", zero]
     numbers += [_denoised_error(table)] if denoised else []
     cells = "".join(f"<td>{number}</td>" for number in numbers)
-    return f'<tr><th scope="row" class="text">{escape(" × ".join(table.columns) or "the total")}</th>{cells}</tr>'
+    name = " × ".join(map(of._words, table.columns)) or "the total"
+    return f'<tr><th scope="row" class="text">{escape(name)}</th>{cells}</tr>'
 
 
 def _denoised_error(table: ShownTable) -> str:

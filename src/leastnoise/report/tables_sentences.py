@@ -30,10 +30,10 @@ MAX_COLUMNS_IN_TITLE = 6
 
 def title(contents: TablesContents) -> str:
     """What was released: "Tables of counts by district, age and sex"."""
-    names = list(contents.of.axes)
+    names = [contents.of._words(column) for column in contents.of.axes]
     more = len(names) - MAX_COLUMNS_IN_TITLE
     shown = names if more <= 1 else [*names[:MAX_COLUMNS_IN_TITLE], f"{more:,} more columns"]
-    noun = "counts" if contents.of.weight is None else f"the sums of {contents.of.weight}"
+    noun = "counts" if contents.of.weight is None else f"the sums of {contents.of._words(contents.of.weight)}"
     return f"Tables of {noun} by {_listed(shown)}"
 
 
@@ -95,7 +95,8 @@ def denoising(contents: TablesContents) -> str:
     estimate = contents.estimate
     if estimate is None:
         return "These are the tables as published: unbiased, and with their noise."
-    held = f" Public tables were held: {', '.join(map(table_name, estimate.known))}." if estimate.known else ""
+    known = ", ".join(table_name(table, estimate.provenance.labels) for table in estimate.known)
+    held = f" Public tables were held: {known}." if known else ""
     return (
         "Denoising costs no privacy: it reads only what is published. No denoised cell is below zero, and the tables "
         f"agree with each other.{held} {estimate.errors_in_words()}"

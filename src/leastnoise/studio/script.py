@@ -134,7 +134,7 @@ def _times(value: Any) -> set[type]:
 
 def _table(table: dict[str, Any]) -> list[str]:
     """In the order of `jobs.rows`."""
-    rows = {name: table.pop(name) for name in ROW_NAMES if name in table}
+    rows = {name: table.pop(name) for name in (*ROW_NAMES, "labels") if name in table}
     lines = [f"table = ln.table({_value(table.pop('source'))}, {_arguments(table)})"]
     joined = rows.get("join", [])
     for text in [joined] if isinstance(joined, str) else joined:
@@ -153,6 +153,8 @@ def _table(table: dict[str, Any]) -> list[str]:
         x, y, _ = parse_lattice(text)
         cells = _Code(f"ln.lattice({x!r}, {y!r}, {_value(Decimal(text.split(',')[2]))})")
         lines.append(f"table = table.derive({_arguments({name: cells})})")
+    if "labels" in rows:
+        lines.append(f"table = table.label(**{_value(rows['labels'])})")
     if "where" in rows:
         lines.append(f"table = table.where({rows['where']!r})")
     if rows.get("per_unit"):

@@ -221,7 +221,9 @@ class Query(ABC):
         if expected.strength is not None:
             expected = replace(expected, strength=expected.strength.with_units(self._data.public_units))
         note = " ".join(filter(None, (expected.note, request.caution)))
-        return replace(expected, unit=self._data.unit_name, left_out=self.left_out, note=note)
+        return replace(
+            expected, unit=self._data.unit_name, left_out=self.left_out, labels=self._labels(), note=note
+        )
 
     def release(
         self,
@@ -251,6 +253,11 @@ class Query(ABC):
         self._prepare()
         request = self._request(epsilon, delta, sigma, mechanism, budget, share, note)
         return publish.release(self, request)
+
+    def _labels(self) -> dict[str, str]:
+        """What readers call the unit and the columns that the question names."""
+        left_out = (column for fact in self.left_out for column in fact.columns)
+        return self._data.labels_of((*self.by, *self.columns, *left_out))
 
     def _request(
         self,

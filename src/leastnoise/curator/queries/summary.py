@@ -143,6 +143,7 @@ class Summary(BinnedQuery):
             columns=self.asked.columns,
             domain=self._bins,
             limits=self.limits_used,
+            labels=self._labels(),
         )
 
     def _coded(self, named: NamedRows) -> ir.Table:
