@@ -61,10 +61,10 @@ def table(
         DuckDB decides.
     config: settings of a Spark session that is started for this, such as {"spark.executor.memory": "4g"}. Left out,
         those of its spark-defaults.conf.
-    types: what columns of text hold, such as {"hour": "int", "fare": "float"}; also "bool", "date", "timestamp" and
-        "text". A CSV does not declare it, and guessing would look at people's rows, so undeclared columns are text;
-        columns that folders name, day=5/, too. A pandas column of Python objects cannot be used until it is declared. A
-        cell that is not written like its type is null. A "timestamp" may end in Z: times are in UTC.
+    types: what columns of text hold, in any table, such as {"hour": "int", "fare": "float"}; also "bool", "date",
+        "timestamp" and "text". A CSV does not declare it, and guessing would look at people's rows, so undeclared
+        columns are text; columns that folders name, day=5/, too. A pandas column of Python objects cannot be used until
+        it is declared. A cell that is not written like its type is null. A "timestamp" may end in Z: times are in UTC.
     delimiter: what separates the cells of a CSV: ",", ";", "|" or a tab. Left out, a comma, and in .tsv a tab.
     decimal: the sign before the fraction of its numbers, "." or ",". Left out, a point; 3,5 is then null, and with a
         comma 3.5 is.
