@@ -55,12 +55,12 @@ def releases() -> dict[str, Any]:
 
 
 def strings(value: Any) -> Iterator[str]:
-    """Every string in what was read from JSON."""
+    """Every string in what was read from JSON, but for what a download has instead of what is shown."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from strings(each)
+        for name, each in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from strings(each) if name not in ("written", "head") else ()
 
 
 def shown(of: Any) -> Iterator[str]:

@@ -146,25 +146,22 @@ def _first(pictures: dict[str, Picture]) -> str:
 
 
 def _table(contents: Contents) -> list[dict[str, Any]]:
+    """The columns as they are shown; `head` and `written` are what a file has instead, where that differs."""
     made: list[dict[str, Any]] = []
-    below = _others_row(contents)
-    own = {label: name for name, label in contents.of.provenance.labels.items()}
+    below, domain = _others_row(contents), contents.of.domain
+    own = {contents.of._words(name): name for name in (() if domain is None else domain.names)}
     for column in (*contents.keys, *contents.numbers):
         values = [plain(value) for value in column.values]
         key = column in contents.keys
+        shown = [key_words(value) if key and isinstance(value, str) else value for value in values]
+        title = key_words(column.title)
+        in_file: dict[str, Any] = {} if shown == values else {"written": values}
+        in_file |= {"head": own[title]} if key and own.get(title, title) != title else {}
         text = any(isinstance(value, str) for value in values)
-        values = [key_words(value) if key and isinstance(value, str) else value for value in values]
         digits = contents.decimals if column.half_width is None else decimals(column.half_width)
-        facts = {
-            "title": key_words(column.title),
-            "key": key,
-            "text": text,
-            "decimals": digits,
-            "missing": column.missing,
-        }
+        facts = {"title": title, "key": key, "text": text, "decimals": digits, "missing": column.missing}
         foot = {} if below is None else {"foot": below.get(column.name)}
-        foot |= {"head": own[column.title]} if key and column.title in own else {}  # of a file, the column's own name
-        made.append({**facts, "end": column.name in ("low", "high"), "values": values, **foot})
+        made.append({**facts, "end": column.name in ("low", "high"), "values": shown, **foot, **in_file})
     return made
 
 

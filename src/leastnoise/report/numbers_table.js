@@ -89,7 +89,7 @@ const numbersTable = () => {
     return cell;
   };
   const download = () => {
-    const rows = [columns.map((c) => c.head ?? c.title), ...every.map((i) => columns.map((c) => c.values[i] ?? c.missing))];
+    const rows = [columns.map((c) => c.head ?? c.title), ...every.map((i) => columns.map((c) => (c.written ?? c.values)[i] ?? c.missing))];
     if (hasFoot()) rows.push(columns.map((c) => c.foot ?? ""));
     const text = [...notes, ...rows.map((cells) => cells.map(csvCell).join(","))].join("\r\n") + "\r\n";
     const link = document.createElement("a");
