@@ -22,6 +22,7 @@ import table_pages
 from command_line import run
 from leastnoise import errors, report
 from leastnoise._support import number_format
+from leastnoise._support.plain_text import key_words
 from leastnoise.domain import product
 from leastnoise.report import promise_sentences, tables_contents, tables_data, tables_page, tables_sentences
 from leastnoise.testing import seeded
@@ -66,8 +67,9 @@ def test_every_cell_of_every_table_is_in_the_page_with_every_digit(name: str) ->
 
 def test_the_keys_of_a_column_are_written_once_in_words_or_as_numbers() -> None:
     columns = {column["name"]: column for column in held(report.page_of_tables(table_pages.people()))["columns"]}
-    assert columns["age"] == {"name": "age", "size": 100, "keys": list(range(100)), "text": False}
-    assert columns["sex"] == {"name": "sex", "size": 3, "keys": ["female", "male", "missing or other"], "text": True}
+    assert columns["age"] == {"name": "age", "title": "age", "size": 100, "keys": list(range(100)), "text": False}
+    keys = ["female", "male", "missing or other"]
+    assert columns["sex"] == {"name": "sex", "title": "sex", "size": 3, "keys": keys, "text": True}
     assert columns["income"]["keys"][-1] == "100,000 to 1,000,000"
     assert not columns["income"]["text"]
     assert tables_data.label(None) == "none"
@@ -140,7 +142,7 @@ def test_no_key_and_no_title_leaves_its_element(keys: list[str], title: str) -> 
     page = Page(report.page_of_tables(odd, title=title))
     assert page.tags == plain
     columns = {column["name"]: column for column in json.loads(page.data)["columns"]}
-    assert columns["sex"]["keys"] == keys
+    assert columns["sex"]["keys"] == list(map(key_words, keys))
 
 
 def test_hostile_columns_and_keys_survive_as_text() -> None:
