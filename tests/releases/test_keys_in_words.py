@@ -31,7 +31,7 @@ KEYS = [
 ]  # fmt: skip
 UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]|c\nnew")
 EACH = 200
-COLUMNS = {"who": list(range(EACH * len(KEYS))), "k": [key for key in KEYS for _ in range(EACH)]}
+COLUMNS: dict[str, list[Any]] = {"who": list(range(EACH * len(KEYS))), "k": [key for key in KEYS for _ in range(EACH)]}
 ROWS = pa.table({**COLUMNS, "v": [float(place % 10) for place in COLUMNS["who"]]})
 CLIP: dict[str, Any] = {"clip": (0, 10), "max_rows": 1}
 KINDS: dict[str, Callable[[Any], Any]] = {
