@@ -153,14 +153,14 @@ def _table(table: dict[str, Any]) -> list[str]:
         x, y, _ = parse_lattice(text)
         cells = _Code(f"ln.lattice({x!r}, {y!r}, {_value(Decimal(text.split(',')[2]))})")
         lines.append(f"table = table.derive({_arguments({name: cells})})")
-    if "labels" in rows:
-        lines.append(f"table = table.label(**{_value(rows['labels'])})")
     if "where" in rows:
         lines.append(f"table = table.where({rows['where']!r})")
     if rows.get("per_unit"):
         made = {name: _statistic(parse_statistic(text)) for name, text in rows["per_unit"].items()}
         lines.append(f"table = table.per_unit({_arguments(made)})")
-    return [*lines, *([f"table = table.where({rows['having']!r})"] if "having" in rows else [])]
+    if "having" in rows:
+        lines.append(f"table = table.where({rows['having']!r})")
+    return [*lines, *([f"table = table.label(**{_value(rows['labels'])})"] if "labels" in rows else [])]
 
 
 def _zones(within: dict[str, str], name: str) -> str:

@@ -221,9 +221,7 @@ class Query(ABC):
         if expected.strength is not None:
             expected = replace(expected, strength=expected.strength.with_units(self._data.public_units))
         note = " ".join(filter(None, (expected.note, request.caution)))
-        return replace(
-            expected, unit=self._data.unit_name, left_out=self.left_out, labels=self._labels(), note=note
-        )
+        return replace(expected, unit=self._data.unit_name, left_out=self.left_out, labels=self._labels(), note=note)
 
     def release(
         self,
