@@ -18,7 +18,7 @@ import leastnoise as ln
 from leastnoise import errors
 from leastnoise.curator.queries.left_out import by_limits
 from leastnoise.curator.table import Table
-from leastnoise.privacy.sensitivity import LARGEST_LIMIT, ChosenClip, Limits
+from leastnoise.privacy.sensitivity import LARGEST_LIMIT, ChosenClip, ChosenLimit, Limits
 from leastnoise.releases.left_out import KINDS, LeftOut, left_out_in_words
 from leastnoise.report.document import page
 from leastnoise.testing import aggregate, seeded
@@ -245,6 +245,40 @@ def test_every_place_says_what_was_left_out(flights: Table, tmp_path: Path) -> N
     estimate = release.denoise("james_stein")
     assert says in estimate.explain()
     assert says in page(estimate)
+
+
+def test_a_limit_says_that_it_was_proposed_only_where_it_is_what_was_proposed(flights: Table) -> None:
+    proposed = ChosenLimit(3, "0123456789abcdef")
+    asked = flights.histogram("month", keys=range(1, 13), max_rows=20, max_per_bin=proposed)
+    assert asked.left_out[:2] == (rows(20), LeftOut("max_per_bin", numbers=(3,), text="0123456789abcdef"))
+    larger = ChosenLimit(90, "0123456789abcdef")  # more than three in each of twelve months: it says nothing more
+    asked = flights.histogram("month", keys=range(1, 13), max_rows=larger, max_per_bin=3)
+    assert [fact.text for fact in asked.left_out[:1]] == [None]
+
+
+def test_suggest_limits_is_named_only_where_it_can_be_asked(flights: Table) -> None:
+    """Not of unknown keys or a set of tables, which it refuses, nor where everybody is said to have one row."""
+    keys: dict[str, Any] = {"keys": range(1, 13), "max_rows": 20}
+    listed = [
+        flights.histogram("month", **keys),
+        flights.count(max_rows=20),
+        flights.mean("delay", clip=(0, 9), **keys),
+    ]
+    listed += [flights.summarize("month", n=ln.stats.count(), **keys)]
+    both = {"month": range(1, 13), "carrier": ["AA", "UA"]}
+    others = [
+        flights.histogram("month", max_rows=20, max_per_bin=1),
+        flights.summarize("month", n=ln.stats.count(), max_rows=20),
+        flights.histogram("month", keys=range(2**30), max_rows=3),
+        flights.crosstabs(ways=2, keys=both, max_rows=20),
+        flights.histogram("month", keys=range(1, 13), max_rows=1),
+        flights.per_unit(trips=ln.stats.count()).histogram("trips", keys=range(1, 9)),
+    ]
+    for asked in listed:
+        assert "suggest_limits (leastnoise suggest-limits) estimates it" in str(asked.expect(**ASK))
+    for asked in others:
+        assert "suggest" not in str(asked.expect(**ASK))
+    assert "It is none if every plane has one row." in str(others[4].expect(**ASK))
 
 
 def test_captions_say_it_shortly(flights: Table) -> None:

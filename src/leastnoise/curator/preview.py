@@ -50,7 +50,7 @@ class Expectation:
             if self.half_width is not None
             else f"{self.mechanism.capitalize()} {self._kind()}. {self.description}",
             labelled_in_words(self.left_out, self.unit, self.labels),
-            unknown_in_words(self.left_out),
+            unknown_in_words(self.left_out, self.unit, self.bins),
             f"Bins show when their noisy count reaches {self.threshold}." if self.threshold else "",
             f"Of each unit at most this is used: {kept}." if kept and not self.left_out else "",
             self.note,

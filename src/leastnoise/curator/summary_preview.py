@@ -68,7 +68,7 @@ class SummaryExpectation:
             f"{self.mechanism.capitalize()} noise on {asked} in {many}, released together.",
             labelled_in_words(self.left_out, self.unit, self.labels),
             *(f"  {line.name:<{wide}}  {line.what}: {_errors(line)}" for line in self.statistics),
-            unknown_in_words(self.left_out),
+            unknown_in_words(self.left_out, self.unit, self.bins),
             self.note,
             "" if self.other_kind is None else self.other_kind.in_words(),
             self.strength.in_words(),

@@ -102,7 +102,7 @@ class TablesExpectation:
             f"other=True (--other) gives missing and unlisted values of {_listed(self.closed)} a key."
             if self.closed
             else "",
-            unknown_in_words(self.left_out),
+            unknown_in_words(self.left_out, self.unit, bins=None),
             self.note,
             "" if self.other_kind is None else self.other_kind.in_words(),
             self.strength.in_words(),

@@ -13,7 +13,7 @@ double.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from numbers import Integral
 
@@ -79,7 +79,7 @@ class Limits:
     max_rows: int
     max_per_bin: int
     max_bins: int
-    chosen_with: str | None = None  # the release that proposed them; None: they are somebody's own
+    chosen: tuple[tuple[str, str], ...] = ()  # the names of those that a release proposed, and its id
 
     @property
     def numbers(self) -> dict[str, int]:
@@ -99,7 +99,7 @@ class Limits:
     ) -> Limits:
         """The limits given, filled up with what they imply; `bins` is the size of the domain, None when
         unknown."""
-        chosen = [limit.chosen_with for limit in (max_rows, max_per_bin, max_bins) if isinstance(limit, ChosenLimit)]
+        given = {"max_rows": max_rows, "max_per_bin": max_per_bin, "max_bins": max_bins}
         max_rows, max_per_bin = _checked("max_rows", max_rows), _checked("max_per_bin", max_per_bin)
         max_bins = _checked("max_bins", max_bins)
         widest = LARGEST_LIMIT if bins is None else min(bins, LARGEST_LIMIT)
@@ -110,7 +110,10 @@ class Limits:
         per_bin = min(max_per_bin or rows, rows)
         allowed_bins = min(allowed_bins, rows)
         rows = min(rows, per_bin * allowed_bins)
-        return cls(int(rows), int(per_bin), int(allowed_bins), chosen[0] if chosen else None)
+        found = cls(int(rows), int(per_bin), int(allowed_bins))
+        proposed = [(name, limit) for name, limit in given.items() if isinstance(limit, ChosenLimit)]
+        chosen = tuple((name, limit.chosen_with) for name, limit in proposed if limit == found.numbers[name])
+        return replace(found, chosen=chosen)
 
     @property
     def fullest(self) -> tuple[int, int]:

@@ -58,8 +58,11 @@ _PHRASES: dict[Kind, tuple[int, str]] = {
 }
 _CHANGES: tuple[Kind, ...] = ("row is a unit", "clip", "clip_norm")
 KINDS = tuple(_PHRASES)
-TRUNCATING: tuple[Kind, ...] = ("max_rows", "max_per_bin", "max_bins")
+TruncatingKind = Literal["max_rows", "max_per_bin", "max_bins"]
+TRUNCATING: tuple[TruncatingKind, ...] = ("max_rows", "max_per_bin", "max_bins")
 _PROPOSED: tuple[Kind, ...] = (*TRUNCATING, "clip")
+SUGGESTS = "suggest_limits (leastnoise suggest-limits) estimates it, for a debit of its own."
+MOST_BINS_WEIGHED = 2**20  # that limits are proposed for
 MAX_COLUMNS_SHOWN = 8
 MAX_CHARACTERS_SHOWN = 160  # of a condition, beside a number
 
@@ -81,7 +84,7 @@ class LeftOut:
         """The rows, or what becomes of the values."""
         what = "clip" if self.kind == "clip" else "limit"
         chosen = f" (a {what} that release {self.text} proposed)" if self.text and self.kind in _PROPOSED else ""
-        return _one_line(
+        return one_line(
             _PHRASES[self.kind][1].format(
                 *(f"{number:,}" if isinstance(number, int) else rounded(number, 6) for number in self.numbers),
                 unit=unit or "unit",
@@ -100,16 +103,27 @@ def left_out_in_words(facts: Sequence[LeftOut], unit: str | None) -> str:
     return f"{_sentences(start, facts, unit)} Intervals are about what was counted."
 
 
-def unknown_in_words(facts: Sequence[LeftOut]) -> str:
-    """What nobody knows before a release, and who could: how many rows the limits leave out; "" without limits."""
+def unknown_in_words(facts: Sequence[LeftOut], unit: str | None, bins: int | None) -> str:
+    """What nobody knows before a release, and who could: how many rows the limits leave out; "" without limits.
+
+    bins: how many there are, each listed; None where suggest_limits cannot be asked, as for unknown keys and sets.
+    """
     limits = [fact for fact in facts if fact.kind in TRUNCATING]
     if not limits:
         return ""
-    chosen = next((fact.text for fact in limits if fact.text), None)
-    who = f"Release {chosen}, which proposed them, estimates it."
-    if chosen is None:
-        who = "suggest_limits (leastnoise suggest-limits) estimates it, for a debit of its own."
-    return f"How many rows the limits leave out is not known, and no error here allows for them. {who}"
+    known = "How many rows the limits leave out is not known, and no error here allows for them."
+    return f"{known} {_who_knows(limits, unit, bins)}".strip()
+
+
+def _who_knows(limits: Sequence[LeftOut], unit: str | None, bins: int | None) -> str:
+    releases = {fact.text for fact in limits}
+    if len(releases) == 1 and None not in releases:
+        return f"Release {limits[0].text}, which proposed them, estimates it."
+    if any(fact.kind == "max_rows" and fact.numbers == (1,) for fact in limits):
+        return f"It is none if every {unit or 'unit'} has one row."
+    if bins is None or bins > MOST_BINS_WEIGHED:
+        return ""
+    return SUGGESTS
 
 
 def left_out_in_short(facts: Sequence[LeftOut], unit: str | None) -> str:
@@ -164,6 +178,6 @@ def _shortened(text: str) -> str:
     return text if len(text) <= MAX_CHARACTERS_SHOWN else f"{text[:MAX_CHARACTERS_SHOWN]}..."
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
     """A column's name may hold anything; a line break or a control character is escaped."""
     return printable(text)

@@ -9,6 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from leastnoise._support.number_format import rounded
+from leastnoise.releases.left_out import SUGGESTS
 from leastnoise.releases.table_set import table_name
 from leastnoise.report.tradeoff_picture import tradeoff
 from leastnoise.studio.draft import Draft
@@ -98,8 +99,7 @@ def _sentences(expected: Any, who_estimates: str) -> list[str]:
 
 
 def _of_the_studio(line: str, who_estimates: str) -> str:
-    said, ends, _ = line.partition("no error here allows for them. ")
-    line = f"{said}{ends}{who_estimates}".strip() if ends else line
+    line = line.replace(SUGGESTS, who_estimates).strip()
     for typed, chosen in _CHOSEN_HERE.items():
         line = line.replace(typed, chosen)
     return line

@@ -7,7 +7,7 @@ import math
 from leastnoise.curator.dataset import Dataset
 from leastnoise.domain import Axis, Domain, IntegerRange, Keys, OrNull, OrOther, innermost
 from leastnoise.privacy.sensitivity import LARGEST_LIMIT, Limits
-from leastnoise.releases.left_out import LeftOut
+from leastnoise.releases.left_out import LeftOut, TruncatingKind
 
 
 def by_limits(limits: Limits, *, bins: int | None) -> list[LeftOut]:
@@ -16,11 +16,13 @@ def by_limits(limits: Limits, *, bins: int | None) -> list[LeftOut]:
     in_bin = limits.max_per_bin < limits.max_rows
     of_bins = limits.max_bins < min(all_bins, limits.max_rows)
     implied = in_bin and limits.max_rows >= limits.max_per_bin * (limits.max_bins if of_bins else all_bins)
-    rows, chosen = limits.max_rows < LARGEST_LIMIT and not implied, limits.chosen_with
+    rows = limits.max_rows < LARGEST_LIMIT and not implied
+    binding: dict[TruncatingKind, bool] = {"max_rows": rows, "max_per_bin": in_bin, "max_bins": of_bins}
+    chosen = dict(limits.chosen)
     return [
-        *([LeftOut("max_rows", numbers=(limits.max_rows,), text=chosen)] if rows else []),
-        *([LeftOut("max_per_bin", numbers=(limits.max_per_bin,), text=chosen)] if in_bin else []),
-        *([LeftOut("max_bins", numbers=(limits.max_bins,), text=chosen)] if of_bins else []),
+        LeftOut(name, numbers=(limits.numbers[name],), text=chosen.get(name))
+        for name, binds in binding.items()
+        if binds
     ]
 
 
