@@ -271,7 +271,7 @@ class _Pages:
         context = {
             "draft": draft, "step": step, "steps": STEPS, "problem": problem, "form_key": request.scope["form_key"],
             "later": _later(draft), "code": code_lines(self._studio, draft, step, fields or _chosen(step, shown)),
-            "paid_look": limits.proposal_path(self._studio, draft).exists(),
+            "paid_look": limits.has_paid(self._studio, draft),
             "released": self._studio.folder.path(draft.section("output").get("release", "none")).exists(), **shown,
         }  # fmt: skip
         return HTMLResponse(self._templates.get_template(f"{step}.html").render(**context), status_code=status)

@@ -17,6 +17,15 @@ def read_number(fields: Mapping[str, Any], name: str) -> int | Decimal:
     return int(found) if found == found.to_integral_value() and abs(found) < 10**15 else found
 
 
+def shown_end(end: float) -> str:
+    """An end of a range as it would be typed.
+
+    >>> shown_end(40.0), shown_end(0.25)
+    ('40', '0.25')
+    """
+    return f"{Decimal(repr(float(end))).normalize():f}"
+
+
 def decimal(text: str, name: str) -> Decimal:
     """A finite number, as it was typed."""
     try:

@@ -71,7 +71,7 @@ def _public_files(draft: Draft) -> Iterator[str]:
     within = table.get("within", {})
     for text in [*_texts(table.get("join")), *_texts(list(within.values()) if isinstance(within, dict) else [])]:
         yield text.rpartition(":")[0]
-    yield from _texts(draft.section("ask").get("limits"))
+    yield from (name for word in ("limits", "clip") for name in _texts(draft.section("ask").get(word)))
     yield from (name for word in ("graph", "nodes") for name in _texts(output.get(word)) if name not in GRAPH_NAMES)
     if isinstance(keys, str):
         (name,) = _texts(keys)

@@ -1,4 +1,8 @@
-"""The step about limits: how much of one person counts, and what a small paid look would propose."""
+"""The step about limits: how much of one person counts, and what a small release would propose.
+
+What is proposed is kept beside the job and shown. It becomes a part of the question when somebody takes it: nothing
+that was typed is replaced.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +15,14 @@ from typing import Any
 
 from leastnoise import errors
 from leastnoise._support import atomic_files
+from leastnoise.curator.queries.clip_question import ClipQuestion
+from leastnoise.curator.queries.query import Query
 from leastnoise.curator.queries.unit_counts import UnitCounts
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.suggest import limit_question
 from leastnoise.jobs.kinds import KINDS
 from leastnoise.jobs.running import arguments, open_table, recorded, refuse_weak
-from leastnoise.releases.limit_suggestion import LimitSuggestion
+from leastnoise.releases.clip_suggestion import ClipSuggestion
 from leastnoise.releases.loading import load
 from leastnoise.studio import budgets
 from leastnoise.studio.draft import Draft
@@ -27,6 +33,8 @@ SENTENCES = {
     "max_per_bin": "And of them at most so many in one bin. Left empty, as many as above.",
     "max_bins": "And in at most so many bins. Left empty, as many as rows.",
 }
+
+LIMITED = ("clip", "by", "keys", "nulls", *SENTENCES)  # of a question, what its limits follow from
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +88,40 @@ def proposal_path(studio: Studio, draft: Draft) -> Path:
     return studio.folder.path(f"{draft.name}-limits.parquet")
 
 
+def clip_path(studio: Studio, draft: Draft) -> Path:
+    """Where the proposed range is kept, beside the job."""
+    return studio.folder.path(f"{draft.name}-clip.parquet")
+
+
+def has_paid(studio: Studio, draft: Draft) -> bool:
+    """Whether rows were read for a proposal."""
+    return proposal_path(studio, draft).exists() or clip_path(studio, draft).exists()
+
+
 def can_suggest(draft: Draft) -> bool:
-    """Whether a paid look can propose the limits of this question."""
-    return draft.section("ask").get("kind") in ("histogram", "sum", "mean")
+    """Whether a paid look can propose the limits of this question: of bins that are listed."""
+    ask = draft.section("ask")
+    table = draft.section("table")
+    listed = "keys" in draft.found or not ask.get("by") or "within" in table
+    return ask.get("kind") in ("histogram", "sum", "mean") and listed and "per_unit" not in table
+
+
+def can_suggest_clip(draft: Draft) -> bool:
+    """Whether the question has a range of values that a narrower one can be proposed for."""
+    return draft.section("ask").get("kind") in ("sum", "mean") and typed_clip(draft) is not None
+
+
+def typed_clip(draft: Draft) -> list[Any] | None:
+    """The range as it was typed; None where there is none, or a proposed one was taken."""
+    clip = draft.section("ask").get("clip")
+    return clip if isinstance(clip, list) else None
+
+
+def taken_clip(draft: Draft) -> ClipSuggestion | None:
+    """The proposal that the question takes its range from; None where somebody typed it."""
+    name = draft.section("ask").get("clip")
+    found = load(draft.path.parent / name) if isinstance(name, str) else None
+    return found if isinstance(found, ClipSuggestion) else None
 
 
 def who_estimates(studio: Studio, draft: Draft) -> str:
@@ -90,28 +129,27 @@ def who_estimates(studio: Studio, draft: Draft) -> str:
     if not can_suggest(draft):
         return ""
     if proposal_path(studio, draft).exists():
-        return "What the paid look predicts of it stands in the step about limits."
-    return "A small look in the step about limits estimates it, for a part of a budget."
+        return "What the preliminary release predicts of it stands in the step about limits."
+    return "A preliminary release in the step about limits estimates it, for a part of a budget."
 
 
-def price(studio: Studio, draft: Draft, place: str, share: Decimal) -> list[str]:
-    """What the paid look would be like: from public facts, free."""
-    question, request = _look(studio, draft, place, share)
+def price(studio: Studio, draft: Draft, place: str, share: Decimal, *, clip: bool = False) -> list[str]:
+    """What such a release would be like: from public facts, free."""
+    question, request = (_clip_question if clip else _look)(studio, draft, place, share)
     text = str(question.expect(**arguments(request)))
     return [line for line in text.splitlines() if line and not line.startswith("  ")]
 
 
-def suggest(studio: Studio, draft: Draft, place: str, share: Decimal) -> LimitSuggestion:
-    """The paid look: debited, and saved beside the job. It goes on from an earlier one at the same question there."""
-    path = proposal_path(studio, draft)
+def suggest(studio: Studio, draft: Draft, place: str, share: Decimal, *, clip: bool = False) -> None:
+    """Pay for a proposal, of limits or of a range, and keep it beside the job. One of limits goes on from an earlier
+    look at the same question there."""
+    path = clip_path(studio, draft) if clip else proposal_path(studio, draft)
     atomic_files.check_writable(path)
-    question, request = _look(studio, draft, place, share)
+    question, request = (_clip_question if clip else _look)(studio, draft, place, share)
     refuse_weak(question.expect(**arguments(request)).strength, force=False)
     recorded(request, str(path))
-    found: Any = going_on(question, path).release(**arguments(request))
-    found.save(path)
-    made: LimitSuggestion = found
-    return made
+    asked = going_on(question, path) if isinstance(question, UnitCounts) else question
+    asked.release(**arguments(request)).save(path)
 
 
 def going_on(question: UnitCounts, path: Path) -> UnitCounts:
@@ -122,18 +160,15 @@ def going_on(question: UnitCounts, path: Path) -> UnitCounts:
         return question
 
 
-def _look(studio: Studio, draft: Draft, place: str, share: Decimal) -> tuple[Any, PrivacyRequest]:
+def _look(studio: Studio, draft: Draft, place: str, share: Decimal) -> tuple[Query, PrivacyRequest]:
     """The question that limits are proposed from, and how it is paid; the table is opened and not read."""
     job = draft.job()
     asked = job.arguments()
     request = PrivacyRequest(budget=budgets.open_budget(studio, place), share=share)
-    column = [asked["column"]] if "column" in asked else []
     question = limit_question(
         open_table(job)._data,
         asked.get("by", ()),
         keys=asked.get("keys"),
-        values=column if draft.section("ask").get("kind") != "mean" else [],
-        means=column if draft.section("ask").get("kind") == "mean" else [],
         nulls="drop",
         request=request,
         for_epsilon=None,
@@ -141,3 +176,14 @@ def _look(studio: Studio, draft: Draft, place: str, share: Decimal) -> tuple[Any
         for_share=None,
     )
     return question, request
+
+
+def _clip_question(studio: Studio, draft: Draft, place: str, share: Decimal) -> tuple[Query, PrivacyRequest]:
+    """The question that a range is proposed from: within the one that was typed, of the rows that the limits keep."""
+    job = draft.job()
+    asked, rows = job.arguments(), open_table(job)
+    if not any(name in asked for name in SENTENCES) and not rows._data.row_is_unit:
+        raise errors.MissingParameter("Give the first limit above: a range is proposed for the rows that it keeps.")
+    limits = rows.mean(asked["column"], **{name: asked[name] for name in LIMITED if name in asked}).limits
+    question = ClipQuestion.asked(rows._data, asked["column"], within=asked["clip"], max_rows=limits.max_rows)
+    return question, PrivacyRequest(budget=budgets.open_budget(studio, place), share=share)

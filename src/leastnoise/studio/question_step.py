@@ -10,6 +10,7 @@ from leastnoise._support import toml_files
 from leastnoise.studio import job_places, key_text, limits, map_picture, map_question, questions
 from leastnoise.studio.columns import columns, declares_types
 from leastnoise.studio.draft import Draft
+from leastnoise.studio.form_numbers import shown_end
 from leastnoise.studio.session import Fields, Studio
 
 
@@ -18,7 +19,7 @@ def show(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
     table = draft.section("table")
     hidden = {table.get("unit"), *table.get("lattice", {}), *table.get("within", {})}
     found = [column for column in columns(draft) if column.name not in hidden]
-    shown = questions.fields_of({}) | dict(fields) if fields else questions.fields_of(draft.found)
+    shown = questions.fields_of({}) | dict(fields) if fields else questions.fields_of(_with_numbers(draft))
     word = str(shown.get("question", "counts"))
     names = studio.folder.names
     return {
@@ -47,7 +48,25 @@ def save(studio: Studio, draft: Draft, fields: Fields) -> Draft:
     changed = asking(studio, draft, fields)
     changed.job()  # a file of keys is read now, and not three steps later
     kept = {name: value for name, value in earlier.items() if name in limits.taken(changed)}
+    if _is_same_range(draft, changed.section("ask")):
+        kept["clip"] = draft.section("ask")["clip"]
     return changed.with_section("ask", changed.section("ask") | kept)
+
+
+def _with_numbers(draft: Draft) -> Mapping[str, Any]:
+    """What the draft says, a proposed range by its numbers."""
+    taken = limits.taken_clip(draft)
+    if taken is None:
+        return draft.found
+    return {**draft.found, "ask": draft.section("ask") | {"clip": [shown_end(end) for end in taken.clip]}}
+
+
+def _is_same_range(draft: Draft, ask: Mapping[str, Any]) -> bool:
+    """Whether the form has the proposed range that the draft takes: only then it is still that release's."""
+    taken = limits.taken_clip(draft)
+    if taken is None or ask.get("column") != taken.column:
+        return False
+    return tuple(map(float, ask.get("clip", ()))) == tuple(taken.clip)
 
 
 def asking(studio: Studio, draft: Draft, fields: Fields) -> Draft:

@@ -198,11 +198,16 @@ def _files(draft: Draft, output: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _clip(found: Any) -> Any:
+    """Two numbers, or the file of a release that proposed them."""
+    return _Code(f"ln.load({found!r}).clip") if isinstance(found, str) else tuple(found)
+
+
 def _question(ask: dict[str, Any], keys: Any) -> str:
     kind, by = ask.pop("kind"), ask.pop("by", [])
     by = [by] if isinstance(by, str) else by
     first: list[Any] = []
-    named: dict[str, Any] = {**ask, **{name: tuple(ask[name]) for name in ("clip", "weight_clip") if name in ask}}
+    named: dict[str, Any] = {**ask, **{name: _clip(ask[name]) for name in ("clip", "weight_clip") if name in ask}}
     if kind == "crosstabs":
         first, named = crosstabs_arguments({"keys": keys, **named})
     elif kind == "summarize":

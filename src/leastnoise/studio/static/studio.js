@@ -131,6 +131,15 @@ function start() {
     files(form);
   }
 
+  // What was typed into another form goes along, so that it is not lost when this one is sent.
+  for (const form of document.querySelectorAll("form[data-with]")) {
+    form.addEventListener("formdata", (event) => {
+      for (const [name, value] of new FormData(document.querySelector(form.dataset.with))) {
+        if (!event.formData.has(name)) event.formData.set(name, value);
+      }
+    });
+  }
+
   for (const form of document.querySelectorAll("form[data-look]")) {
     let latest = 0;
     const sliders = [...form.querySelectorAll("[data-sets]")];
