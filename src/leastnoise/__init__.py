@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from leastnoise.privacy.composition import compose
     from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, PureDP
     from leastnoise.privacy.planning import Plan, plan
+    from leastnoise.releases.clip_suggestion import ClipSuggestion
     from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
     from leastnoise.releases.crosstabs import CrosstabsRelease
     from leastnoise.releases.estimate import Estimate
@@ -39,6 +40,7 @@ __all__ = [
     "ApproxDP",
     "Budget",
     "BudgetExhausted",
+    "ClipSuggestion",
     "Comparison",
     "CrosstabsEstimate",
     "CrosstabsRelease",
@@ -89,6 +91,7 @@ _MODULES = {
     "ApproxDP": "leastnoise.privacy.guarantee",
     "Budget": "leastnoise.curator.budget",
     "BudgetExhausted": "leastnoise.errors",
+    "ClipSuggestion": "leastnoise.releases.clip_suggestion",
     "Comparison": "leastnoise.privacy.comparison",
     "CrosstabsEstimate": "leastnoise.releases.crosstab_estimate",
     "CrosstabsRelease": "leastnoise.releases.crosstabs",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import numpy as np
@@ -36,11 +35,11 @@ def test_limits_are_paid_for_written_and_shown(folder: Path) -> None:
     opened = ["--epsilon", "1", "--delta", "1e-6", "--unit", "plane", "--table", "flights"]
     assert run("budget", "create", "city.ledger", *opened)[0] == 0
     paid = ["--table", "flights", "--budget", "city.ledger", "--share", "0.02", "-o", "limits.parquet"]
-    code, out, err = run("suggest-limits", "flights.parquet", *ASKED, "--values", "delay", *paid, "--json")
+    code, out, err = run("suggest-limits", "flights.parquet", *ASKED, *paid, "--json")
     assert (code, err) == (0, "")
     found, loaded = json.loads(out), ln.load("limits.parquet")
     assert found["limits"] == dict(loaded.limits)
-    assert found["clips"] == {"delay": list(loaded.clips["delay"])}
+    assert found["kept_interval"] == list(loaded.kept_interval)
     assert ln.Budget.open("city.ledger").remaining.share == pytest.approx(0.98)
     code, out, _ = run("show", "limits.parquet")
     assert code == 0
@@ -60,21 +59,6 @@ def test_limits_are_paid_for_written_and_shown(folder: Path) -> None:
     assert made.limits["max_rows"] == loaded.limits["max_rows"]
     assert made.left_out[0].text == loaded.id
     assert f"a limit that release {loaded.id} proposed" in made.explain()
-    low, high = loaded.clips["delay"]
-    pays = ["--epsilon", "1", "--delta", "1e-6", "-o", "sum.parquet"]
-    clipped = ["--column", "delay", "--clip", f"{low},{high}", "--limits", "limits.parquet"]
-    assert run("sum", "flights.parquet", *ASKED, "--column", "delay", "--limits", "limits.parquet", *pays)[0] == 0
-    assert f"(a clip that release {loaded.id} proposed)" in ln.load("sum.parquet").explain()
-    code, _, err = run("mean", "flights.parquet", *ASKED, "--column", "delay", "--limits", "limits.parquet", *pays)
-    assert (code, "is for a sum, and that for a mean is another" in " ".join(err.split())) == (2, True)
-    code, _, err = run("sum", "flights.parquet", *ASKED, "--column", "delay", "--max-rows", "3", *pays)
-    assert (code, "Say --clip 0,100." in " ".join(err.split())) == (2, True)
-    stat = ["--stat", f"mean=mean:delay:{low}:{high}", "--stat", "own=std:delay:0:60", "--stat", "rows=count"]
-    typed = {"sum": clipped, "quantile": [*clipped, "--levels", "0.5"], "summarize": [*stat, *clipped[4:]]}
-    for kind, given in typed.items():
-        assert run(kind, *asked[1:], *given, "-o", "delays.parquet", "--again")[0] == 0
-        found = {fact.numbers: fact.text for fact in ln.load("delays.parquet").left_out if fact.kind == "clip"}
-        assert found == ({(low, high): loaded.id} | ({(0.0, 60.0): None} if kind == "summarize" else {}))
     for given in (["--limits", "months.parquet"], ["--limits", "limits.parquet", "--max-rows", "3"]):
         assert run(*asked, *given, "-o", "no.parquet")[0] == 2
     job = """[table]
@@ -95,11 +79,6 @@ release = "job.parquet"
     (folder / "job.toml").write_text(job)
     assert run("run", "job.toml")[0] == 0
     assert ln.load("job.parquet").left_out == made.left_out
-    statistics = f'statistics = {{ delay = "sum:delay:{low}:{high}", rows = "count" }}\nlimits'
-    summary = job.replace('"histogram"', '"summarize"').replace("limits", statistics, 1)
-    (folder / "job.toml").write_text(summary.replace("job.parquet", "summary.parquet"))
-    assert run("run", "job.toml")[0] == 0
-    assert [fact.text for fact in ln.load("summary.parquet").left_out if fact.kind == "clip"] == [loaded.id]
 
 
 def test_a_look_goes_on_from_the_file_of_an_earlier_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,24 +98,10 @@ def test_a_look_goes_on_from_the_file_of_an_earlier_one(folder: Path, monkeypatc
     assert json.loads(out)["looks"][:-1] == found["looks"]
     assert len(ln.load("limits.parquet").looks) == 4
     assert "rests on 4 looks" in run("show", "limits.parquet")[1].replace("\n", " ")
-    wrong = {2: [["--values", "delay", *after], ["--most-share", "0.01"]], 1: [["--after", "flights.parquet"]]}
+    wrong = {2: [["--where", "delay > 9", *after], ["--most-share", "0.01"]], 1: [["--after", "flights.parquet"]]}
     for code, given in ((code, given) for code, several in wrong.items() for given in several):
         assert run(*paid, "--share", "0.05", *given, "-o", "no.parquet")[0] == code
     assert ln.Budget.open("city.ledger").remaining.share == pytest.approx(0.91)
-
-
-def test_a_clip_for_a_mean_is_asked_for_by_name(folder: Path) -> None:
-    asked = ["suggest-limits", "flights.parquet", *ASKED, "--epsilon", "1", "--delta", "1e-6", "-o", "limits.parquet"]
-    assert run(*asked, "--values", "delay", "--means", "delay")[0] == 2
-    code, out, _ = run(*asked, "--means", "delay", "--json")
-    assert code == 0
-    found, loaded = json.loads(out), ln.load("limits.parquet")
-    assert (found["means"], found["clips"]) == (["delay"], {"delay": list(loaded.clips["delay"])})
-    assert found["kept_interval"] == list(loaded.kept_interval)
-    code, out, _ = run("show", "limits.parquet")
-    assert "for a mean in each of these bins: delay" in out.replace("\n", " ")
-    shown = run(*asked[:-1], "more.parquet", "--means", "delay")[1]
-    assert re.search(r"\d+ % \(\d+ to \d+\)", shown)
 
 
 def test_what_to_expect_is_free(folder: Path) -> None:
@@ -174,3 +139,75 @@ def test_a_column_is_looked_at_with_its_clip(folder: Path) -> None:
     code, out, _ = run(*asked, "--clip", "0,30", "--max-rows", "3")
     assert code == 4
     assert "values of delay above 30" in out
+
+
+CLIPPED = ["--unit", "plane", "--column", "delay", "--max-rows", "10"]
+PAYS = ["--epsilon", "1", "--delta", "1e-6"]
+
+
+def test_a_clip_is_paid_for_written_and_taken_by_its_file(folder: Path) -> None:
+    opened = [*PAYS, "--unit", "plane", "--table", "flights"]
+    assert run("budget", "create", "city.ledger", *opened)[0] == 0
+    asked = ["suggest-clip", "flights.parquet", *CLIPPED, "--clip-within", "0,300", "--table", "flights"]
+    paid = ["--budget", "city.ledger", "--share", "0.5"]
+    code, out, _ = run(*asked, *paid, "--expect")
+    assert code == 0
+    assert "Nothing was read, paid or written." in out
+    assert ln.Budget.open("city.ledger").remaining.share == 1
+    code, out, err = run(*asked, *paid, "-o", "clip.parquet", "--json")
+    assert (code, err) == (0, "")
+    loaded = ln.load("clip.parquet")
+    assert [row["value"] for row in json.loads(out)["rows"]] == list(loaded.clip)
+    assert ln.Budget.open("city.ledger").remaining.share == pytest.approx(0.5)
+    code, out, _ = run("show", "clip.parquet")
+    assert code == 0
+    assert "Proposed clip of delay" in out
+    assert run("report", "clip.parquet")[0] == 2
+    assert run("export", "clip.parquet", "-o", "clip.csv")[0] == 0
+    for kind in (["sum"], ["mean"], ["quantile", "--levels", "0.5"]):
+        made = [*kind, "flights.parquet", *CLIPPED, "--clip", "clip.parquet", *PAYS, "-o", "made.parquet", "--again"]
+        assert run(*made)[0] == 0
+        assert f"(a clip that release {loaded.id} proposed)" in ln.load("made.parquet").explain()
+    low, high = loaded.clip
+    assert run("mean", "flights.parquet", *CLIPPED, "--clip", f"{low},{high}", *PAYS, "-o", "own.parquet")[0] == 0
+    assert "proposed" not in ln.load("own.parquet").explain()
+
+
+def test_a_file_without_a_clip_of_the_column_is_refused(folder: Path) -> None:
+    asked = ["suggest-clip", "flights.parquet", *CLIPPED, "--clip-within", "0,300", *PAYS, "-o", "clip.parquet"]
+    assert run(*asked)[0] == 0
+    other = ["--unit", "plane", "--column", "month", "--max-rows", "10", *PAYS]
+    code, _, err = run("mean", "flights.parquet", *other, "--clip", "clip.parquet", "-o", "no.parquet")
+    assert (code, 'has a clip of "delay"' in " ".join(err.split())) == (2, True)
+    assert run("count", "flights.parquet", "--unit", "plane", "--max-rows", "3", *PAYS, "-o", "n.parquet")[0] == 0
+    code, _, err = run("mean", "flights.parquet", *CLIPPED, *PAYS, "--clip", "n.parquet", "-o", "no.parquet")
+    assert (code, "has no proposed clip, but Release" in " ".join(err.split())) == (2, True)
+    code, _, err = run("mean", "flights.parquet", *CLIPPED, *PAYS, "--clip", "gone.parquet", "-o", "no.parquet")
+    assert code != 0
+    assert not (folder / "no.parquet").exists()
+
+
+def test_a_job_takes_a_clip_by_its_file(folder: Path) -> None:
+    asked = ["suggest-clip", "flights.parquet", *CLIPPED, "--clip-within", "0,300", *PAYS, "-o", "clip.parquet"]
+    assert run(*asked)[0] == 0
+    job = """[table]
+source = "flights.parquet"
+unit = "plane"
+[ask]
+kind = "mean"
+column = "delay"
+clip = "clip.parquet"
+max_rows = 10
+[privacy]
+epsilon = 1
+delta = 1e-6
+[output]
+release = "job.parquet"
+"""
+    (folder / "job.toml").write_text(job)
+    assert run("run", "job.toml")[0] == 0
+    clip = ln.load("clip.parquet")
+    assert f"(a clip that release {clip.id} proposed)" in ln.load("job.parquet").explain()
+    assert run(*asked, "--levels", "0.2,0.8", "--again")[0] == 0  # another clip makes another job
+    assert ln.load("clip.parquet").clip != clip.clip
+    assert run("run", "job.toml")[0] != 0

@@ -16,18 +16,8 @@ from leastnoise.curator.queries.unit_counts import UnitCounts
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.suggest import asked_noise, later_request, limit_question
 from leastnoise.curator.table import Table
-from leastnoise.domain.size_classes import (
-    BIN_STARTS,
-    MOST_ROWS,
-    OCTAVES,
-    ROW_STARTS,
-    VALUE_ENDS,
-    VALUE_LEVELS,
-    WIDE,
-    signed_classes,
-)
+from leastnoise.domain.size_classes import BIN_STARTS, MOST_ROWS, OCTAVES, ROW_STARTS, WIDE
 from leastnoise.releases.limit_errors import AskedNoise
-from leastnoise.releases.limit_suggestion import LimitSuggestion
 from leastnoise.releases.unit_counts import Layout
 from leastnoise.testing import aggregate, seeded
 
@@ -35,9 +25,9 @@ NOISE = AskedNoise(1.0, None)
 ASK: dict[str, Any] = {"epsilon": 1, "delta": 1e-6}
 
 
-def question(rows: pd.DataFrame, *, neighbours: str = "add-remove", values: tuple[str, ...] = ("fare",)) -> UnitCounts:
+def question(rows: pd.DataFrame, *, neighbours: str = "add-remove") -> UnitCounts:
     table = ln.table(rows, unit="person", neighbours=neighbours)
-    return UnitCounts.of(table._data, ("zone",), range(4), "drop", values, NOISE)
+    return UnitCounts.of(table._data, ("zone",), range(4), "drop", NOISE)
 
 
 def people(chance: np.random.Generator, rows: int = 40) -> pd.DataFrame:
@@ -60,34 +50,6 @@ def test_classes_are_increasing_and_cover_every_size() -> None:
         assert all(later > earlier for earlier, later in pairwise(starts))
     assert set(WIDE) <= set(OCTAVES) <= set(BIN_STARTS) <= set(ROW_STARTS)
     assert ROW_STARTS[:32] == tuple(range(1, 33))  # single numbers
-    assert list(VALUE_ENDS) == sorted(VALUE_ENDS)
-    assert all(signed_classes(level) % 2 == 1 for level in VALUE_LEVELS)
-
-
-def test_values_are_classed_by_size_and_sign() -> None:
-    fares = [0.0, 1e-9, 1.0, 1.49, 1.5, -1.0, -(2.0**41), float("inf"), None, float("nan")]
-    rows = pd.DataFrame({"person": range(len(fares)), "zone": 0, "fare": fares})
-    asked = UnitCounts.of(ln.table(rows, unit="person")._data, (), None, "drop", ("fare",), NOISE)
-    found = Layout(1, ("fare",)).part(aggregate(asked).values, "values")
-    last = signed_classes("values") - 1
-    middle, one = last // 2, VALUE_ENDS.index(1.0) + 1
-    expected = {0: 1, middle - one: 1, middle: 2, middle + one: 2, middle + one + 1: 1, last: 1}
-    assert {place: count for place, count in enumerate(found) if count} == expected
-
-
-def test_a_wider_class_of_values_is_several_of_the_finer_ones_and_zero_stays_alone() -> None:
-    fares = np.concatenate([np.array(VALUE_ENDS) * sign * near for sign in (1, -1) for near in (1.0, 1.2)] + [[0.0]])
-    rows = pd.DataFrame({"person": range(fares.size), "zone": 0, "fare": fares})
-    asked = UnitCounts.of(ln.table(rows, unit="person")._data, (), None, "drop", ("fare",), NOISE)
-    layout, exact_counts = Layout(1, ("fare",)), aggregate(asked).values
-    fine = layout.part(exact_counts, "values")
-    middle = fine.size // 2
-    for level, wide in VALUE_LEVELS.items():
-        found, step = layout.part(exact_counts, level), 2**wide
-        assert found[found.size // 2] == fine[middle] == 1
-        for side in (1, -1):
-            near, wider = fine[middle::side][1:], found[found.size // 2 :: side][1:]
-            assert [near[start : start + step].sum() for start in range(0, near.size, step)] == wider.tolist()
 
 
 def test_removing_or_replacing_a_unit_moves_no_more_than_claimed() -> None:
@@ -125,10 +87,9 @@ def test_the_claimed_sensitivity_is_reached() -> None:
 def test_every_unit_counts_once_in_each_histogram() -> None:
     rows = people(np.random.default_rng(3), 300)
     inside = rows[rows["zone"].between(0, 3)]
-    layout, values = Layout(4, ("fare",)), exact(rows)
-    units, valued = inside["person"].nunique(), inside[inside["fare"].notna()]["person"].nunique()
+    layout, values = Layout(4), exact(rows)
     for kind, _, _ in layout.histograms:
-        assert layout.part(values, kind).sum() == (valued if kind in VALUE_LEVELS else units)
+        assert layout.part(values, kind).sum() == inside["person"].nunique()
     sizes = np.searchsorted(ROW_STARTS, inside.groupby("person").size().to_numpy(), side="right") - 1
     assert (layout.part(values, "rows") == np.bincount(sizes, minlength=len(ROW_STARTS))).all()
     wide = np.searchsorted(WIDE, inside.groupby("person").size().to_numpy(), side="right") - 1
@@ -139,7 +100,7 @@ def test_the_drawn_row_is_uniform_among_the_rows_of_a_unit() -> None:
     """20,000 units with 1, 2 and 5 rows in three zones: a false alarm at 5 standard deviations has chance 2e-6."""
     units = 20_000
     rows = pd.DataFrame({"person": np.arange(units).repeat(8), "zone": np.tile([0, 1, 1, 2, 2, 2, 2, 2], units)})
-    asked = UnitCounts.of(ln.table(rows, unit="person")._data, ("zone",), range(3), "drop", (), NOISE)
+    asked = UnitCounts.of(ln.table(rows, unit="person")._data, ("zone",), range(3), "drop", NOISE)
     found = Layout(3).part(aggregate(asked).values, "bins") / units
     expected = np.array([1, 2, 5]) / 8
     assert (np.abs(found - expected) < 5 * np.sqrt(expected * (1 - expected) / units)).all()
@@ -168,10 +129,7 @@ def table() -> Table:
     ("by", "given", "error"),
     [
         (("zone",), {}, errors.MissingParameter),  # no keys
-        (("zone",), {"keys": range(4), "values": "person"}, errors.BadExpression),
-        (("zone",), {"keys": range(4), "values": "nothing"}, errors.UnknownColumn),
-        (("zone",), {"keys": range(4), "means": "nothing"}, errors.UnknownColumn),
-        (("zone",), {"keys": range(4), "values": "fare", "means": ["fare"]}, errors.InvalidParameter),
+        (("nothing",), {"keys": range(4)}, errors.UnknownColumn),
         (("zone",), {"keys": range(2**21)}, errors.BadDomain),
         ((["zone"],), {"keys": range(4)}, errors.WrongType),
         (("zone",), {"keys": range(4), "nulls": "keep"}, errors.InvalidParameter),
@@ -191,7 +149,7 @@ def test_what_is_wrong_is_refused_before_anything_is_paid(
 def test_the_share_that_the_question_will_have_decides_its_noise(table: Table, tmp_path: Path) -> None:
     budget = ln.Budget.open(tmp_path / "city.ledger", epsilon=1, delta=1e-6, unit="person", table="people")
     request = PrivacyRequest(budget=budget, share=0.02)
-    rest: dict[str, Any] = {"keys": range(4), "values": (), "nulls": "drop", "request": request}
+    rest: dict[str, Any] = {"keys": range(4), "nulls": "drop", "request": request}
     asked = [
         limit_question(table._data, ["zone"], for_epsilon=None, for_delta=None, for_share=share, **rest).asked
         for share in (0.1, 0.4)
@@ -204,7 +162,7 @@ def test_the_share_that_the_question_will_have_decides_its_noise(table: Table, t
 def test_it_is_one_debit_and_says_what_it_is(table: Table, tmp_path: Path) -> None:
     budget = ln.Budget.open(tmp_path / "city.ledger", epsilon=1, delta=1e-6, unit="person", table="people")
     with seeded(1):
-        found = table.suggest_limits("zone", keys=range(4), values="fare", budget=budget, share=0.02)
+        found = table.suggest_limits("zone", keys=range(4), budget=budget, share=0.02)
     (entry,) = [entry for entry in budget.history() if entry.release == found.id]
     assert "to propose limits" in entry.query
     assert budget.remaining.share == pytest.approx(0.98)
@@ -248,12 +206,11 @@ def many() -> Table:
 
 def test_limits_work_as_arguments_and_are_named_beside_what_is_released(many: Table, tmp_path: Path) -> None:
     with seeded(2):
-        found = many.suggest_limits("zone", keys=range(4), values="fare", for_epsilon=2, for_delta=1e-6, **ASK)
+        found = many.suggest_limits("zone", keys=range(4), for_epsilon=2, for_delta=1e-6, **ASK)
         released = many.histogram("zone", keys=range(4), **found.limits).release(**ASK)
-        added = many.sum("fare", clip=found.clips["fare"], by="zone", keys=range(4), **found.limits).release(**ASK)
+        added = many.sum("fare", clip=(0, 60), by="zone", keys=range(4), **found.limits).release(**ASK)
         asked = many.histogram("zone", keys=range(4), **found.limits)
     assert f"Release {found.id}, which proposed them, estimates it." in str(asked.expect(**ASK))
-    assert f"(a clip that release {found.id} proposed)" in added.explain()
     for made in (released, added):
         assert f"a limit that release {found.id} proposed" in made.explain()
         made.save(tmp_path / "made.parquet", allow_seeded=True)
@@ -262,31 +219,10 @@ def test_limits_work_as_arguments_and_are_named_beside_what_is_released(many: Ta
         (tmp_path / "page.html").unlink()
 
 
-def test_a_look_for_a_sum_serves_a_mean_too(many: Table) -> None:
-    """What is counted is the same: only the clip that follows from it is another."""
-    with seeded(2):
-        first = many.suggest_limits("zone", keys=range(4), values="fare", for_epsilon=2, for_delta=1e-6, **ASK)
-    with seeded(3):
-        more = many.suggest_limits(
-            "zone", keys=range(4), means="fare", after=first, for_epsilon=2, for_delta=1e-6, **ASK
-        )
-        made = many.mean("fare", clip=more.clips["fare"], by="zone", keys=range(4), **more.limits).release(**ASK)
-    assert (first.means, more.means, len(more.looks)) == ((), ("fare",), 2)
-    assert f"(a clip that release {more.id} proposed)" in made.explain()
-
-
-def test_a_table_of_units_has_no_rows_to_limit_and_may_have_clips(many: Table, tmp_path: Path) -> None:
+def test_a_table_of_units_has_no_rows_to_limit(many: Table) -> None:
     units = many.per_unit(spent=ln.stats.sum("fare", grid=1), rows=ln.stats.count())
     with pytest.raises(errors.InvalidParameter, match="one row in this table, so there is nothing to limit"):
         units.suggest_limits("rows", keys=range(1, 9), **ASK)
-    with seeded(4):
-        found = units.suggest_limits("rows", keys=range(1, 9), values="spent", epsilon=0.5, delta=1e-6)
-    assert (found.limits, found.kept) == ({"max_rows": 1}, 1.0)
-    assert found.clips["spent"][1] > 30
-    found.save(tmp_path / "found.parquet", allow_seeded=True)
-    back = ln.load(tmp_path / "found.parquet")
-    assert isinstance(back, LimitSuggestion)
-    assert (back.row_is_unit, back.limits, back.explain()) == (True, found.limits, found.explain())
 
 
 def test_limits_of_all_rows_go_into_a_count(table: Table) -> None:
@@ -306,9 +242,3 @@ def test_a_look_and_its_question_fit_into_one_budget(table: Table, tmp_path: Pat
         assert budget.remaining.share < 0.3 + 1e-12
         table.suggest_limits("zone", keys=range(4), budget=budget, share=0.1, for_share=0.2)  # all that is left
         table.count(max_rows=1).release(budget=budget, share=0.2)
-
-
-@pytest.mark.parametrize("name", ["values", "means"])
-def test_columns_that_are_no_names_are_called_what_they_were_given_as(table: Table, name: str) -> None:
-    with pytest.raises(errors.WrongType, match=f'^{name} names a column.*Got int instead. Say {name}="fare"'):
-        table.suggest_limits(epsilon=1, delta=1e-6, **{name: 3})

@@ -11,7 +11,7 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.domain.size_classes import BIN_STARTS, OCTAVES, ROW_STARTS, VALUE_LEVELS, WIDE, signed_classes
+from leastnoise.domain.size_classes import BIN_STARTS, OCTAVES, ROW_STARTS, WIDE
 from leastnoise.privacy.sensitivity import ChosenLimit, Limits
 from leastnoise.releases.limit_errors import AskedNoise, predict
 from leastnoise.releases.limit_suggestion import LimitSuggestion
@@ -111,86 +111,15 @@ def test_a_month_has_room_for_so_many_days() -> None:
     assert found.limits["max_per_bin"] <= 39
 
 
-def test_a_clip_is_between_what_is_common_and_what_is_rare() -> None:
-    unit, place, bins = light(units=20_000)
-    chance = np.random.default_rng(3)
-    fares = np.exp(chance.normal(3, 0.6, unit.size))
-    low, high = suggestion(unit, place, bins, sigma=10.0, values=fares).clips["value"]
-    assert low == 0
-    assert np.quantile(fares, 0.8) < high < 3 * fares.max()
-    low, high = suggestion(unit, place, bins, sigma=10.0, values=fares * chance.choice([-1, 1], fares.size)).clips[
-        "value"
-    ]
-    assert low == -high
-
-
-def test_a_clip_for_a_sum_is_not_far_beyond_the_largest_value() -> None:
-    """Metres to a junction: half are below 25, a tenth above 1,015, none above 24,859. All levels together: 49,152."""
-    unit, place, bins = light(units=10_000, bins=6, rows=4)
-    parts, ends = (0, 0.5, 0.8, 0.9, 0.98, 0.99, 0.999, 1), (2, 25, 120, 1015, 4602, 6700, 18554, 24859)
-    metres = np.exp(np.interp(np.random.default_rng(2).random(unit.size), parts, np.log(ends)))
-    low, high = suggestion(unit, place, bins, sigma=54.0, values=metres).clips["value"]
-    assert low == 0
-    assert 2000 < high <= 32768
-
-
-def test_a_side_of_zero_that_noise_half_hides_is_not_cut_off() -> None:
-    """Delays: most rows are a little early, two fifths late by up to hours. To cut at zero would lose all of these."""
-    unit, place, bins = light(units=4_000)
-    chance = np.random.default_rng(5)
-    delays = np.where(
-        chance.random(unit.size) < 0.6, -chance.integers(1, 12, unit.size), chance.exponential(40, unit.size)
-    )
-    low, high = suggestion(unit, place, bins, sigma=60.0, values=delays.astype(float)).clips["value"]
-    assert low < 0 < high
-
-
-def test_there_is_no_clip_where_noise_hides_how_large_values_are() -> None:
-    """Ten units behind noise of hundreds: nothing is known of their values."""
-    unit, place, bins = light(units=10)
-    found = suggestion(unit, place, bins, sigma=300.0, values=np.full(unit.size, 7.0))
-    assert (found.clips, found.clip_risks, found.clips.hidden) == ({}, {}, ("value",))
-    assert "Noise hides how large the values of value are" in found.explain()
-    assert "Proposed clips" not in found.explain()
-    with pytest.raises(errors.InvalidParameter, match="order of magnitude, so no clip is proposed"):
-        found.clips["value"]
-    with pytest.raises(errors.UnknownColumn, match="were not counted by this look"):
-        found.clips["fare"]
-    again = pickle.loads(pickle.dumps(found.clips))
-    assert (again, again.hidden) == ({}, ("value",))
-
-
-def test_a_few_hundred_values_are_seen_by_their_order_of_magnitude() -> None:
-    """300 units, spread over some ten classes, behind noise of 90 in each: wider classes tell where they are."""
-    unit, place, bins = light(units=300)
-    values = np.random.default_rng(8).gamma(3, 30, unit.size)
-    low, high = suggestion(unit, place, bins, sigma=90.0, values=values).clips["value"]
-    assert low == 0.0
-    assert np.quantile(values, 0.5) < high < 2 * values.max()
-
-
-def test_counts_that_do_not_decide_about_a_clip_say_so() -> None:
-    unit, place, bins = light(units=300)
-    found = suggestion(unit, place, bins, sigma=110.0, values=np.random.default_rng(8).gamma(0.5, 200, unit.size))
-    assert found.clip_risks["value"] > 0.2
-    assert "leave open which clip is good for value" in found.explain()
-    unit, place, bins = light(units=20_000)
-    fares = np.exp(np.random.default_rng(3).normal(3, 0.6, unit.size))
-    known = suggestion(unit, place, bins, sigma=10.0, values=fares)
-    assert known.clip_risks["value"] < 0.05
-    assert "leave open which clip" not in known.explain()
-
-
 def test_what_is_saved_comes_back(tmp_path: Path) -> None:
     unit, place, bins = light()
-    found = suggestion(unit, place, bins, sigma=20.0, values=np.ones(unit.size))
+    found = suggestion(unit, place, bins, sigma=20.0)
     with pytest.raises(errors.SeededRelease):
         found.save(tmp_path / "limits.parquet")
     found.save(tmp_path / "limits.parquet", allow_seeded=True)
     back = ln.load(tmp_path / "limits.parquet")
     assert isinstance(back, LimitSuggestion)
     assert back.limits == found.limits
-    assert back.clips == found.clips
     assert back.explain() == found.explain()
     assert back.to_arrow().equals(found.to_arrow())
     assert pq.read_table(tmp_path / "limits.parquet").column_names == ["histogram", "value"]
@@ -275,16 +204,14 @@ def test_limits_cannot_be_changed_and_know_their_release() -> None:
     limit = pickle.loads(pickle.dumps(found.limits["max_rows"]))
     assert isinstance(limit, ChosenLimit)
     assert limit.chosen_with == found.id
-    assert Limits.of(max_rows=limit, bins=3).chosen_with == found.id
-    assert Limits.of(max_rows=5, bins=3).chosen_with is None
+    assert Limits.of(max_rows=limit, bins=3).chosen == (("max_rows", found.id),)
+    assert Limits.of(max_rows=5, bins=3).chosen == ()
 
 
 def test_the_layout_has_every_number_once() -> None:
-    layout = Layout(7, ("fare", "tip"))
+    layout = Layout(7)
     starts = [layout.start(kind) for kind in ("rows", "octaves", "wide", "spread", "depths", "shared", "bins")]
-    starts += [layout.start(level, number) for number in (0, 1) for level in VALUE_LEVELS]
     sizes = [len(ROW_STARTS), len(OCTAVES), len(WIDE), PAIRS, len(OCTAVES), len(BIN_STARTS), 7]
-    sizes += [signed_classes(level) for level in VALUE_LEVELS] * 2
     assert starts == np.cumsum([0, *sizes[:-1]]).tolist()
     assert layout.size == sum(sizes)
     assert Layout(1).size == len(ROW_STARTS) + len(OCTAVES) + len(WIDE)

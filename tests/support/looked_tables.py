@@ -8,15 +8,7 @@ from typing import Any
 import numpy as np
 
 import leastnoise as ln
-from leastnoise.domain.size_classes import (
-    BIN_STARTS,
-    OCTAVES,
-    ROW_STARTS,
-    VALUE_ENDS,
-    VALUE_LEVELS,
-    WIDE,
-    signed_classes,
-)
+from leastnoise.domain.size_classes import BIN_STARTS, OCTAVES, ROW_STARTS, WIDE
 from leastnoise.privacy.sensitivity import Limits
 from leastnoise.releases.limit_errors import AskedNoise
 from leastnoise.releases.limit_suggestion import LimitSuggestion
@@ -27,9 +19,9 @@ Array = np.ndarray[Any, Any]
 NOISE = AskedNoise(4.2, math.sqrt(2))
 
 
-def counted(unit: Array, place: Array, bins: int, values: Array | None = None) -> Array:
+def counted(unit: Array, place: Array, bins: int) -> Array:
     """What the query counts, of arrays: of each unit its first row."""
-    layout = Layout(bins, () if values is None else ("value",))
+    layout = Layout(bins)
     found = np.zeros(layout.size, dtype=np.int64)
     units, first, total = np.unique(unit, return_index=True, return_counts=True)
     found[: len(ROW_STARTS)] = np.bincount(classes(total, ROW_STARTS), minlength=len(ROW_STARTS)) * WEIGHTS["rows"]
@@ -44,11 +36,6 @@ def counted(unit: Array, place: Array, bins: int, values: Array | None = None) -
         np.add.at(found, layout.start("depths") + low, WEIGHTS["depths"])
         np.add.at(found, layout.start("shared") + classes(deep, BIN_STARTS), WEIGHTS["shared"])
         np.add.at(found, layout.start("bins") + place[first], WEIGHTS["bins"])
-    if values is not None:
-        size = np.sign(values[first]).astype(int) * (classes(np.abs(values[first]), VALUE_ENDS) + 1)
-        for level, wide_by in VALUE_LEVELS.items():
-            away = np.sign(size) * np.ceil(np.abs(size) / 2**wide_by).astype(int)
-            np.add.at(found, layout.start(level) + signed_classes(level) // 2 + away, WEIGHTS[level])
     return found
 
 
@@ -63,15 +50,13 @@ def suggestion(
     bins: int,
     *,
     sigma: float,
-    values: Array | None = None,
     noise: AskedNoise = NOISE,
-    means: tuple[str, ...] = (),
 ) -> LimitSuggestion:
-    """What one look proposes; `values` are those of a column "value"."""
-    layout = Layout(bins, () if values is None else ("value",))
+    """What one look proposes."""
+    layout = Layout(bins)
     with seeded(1):
-        released = ln.release(counted(unit, place, bins, values), sensitivity=3, sigma=sigma)
-    return LimitSuggestion(components=released, layout=layout, asked=noise, by=("zone",), means=means)
+        released = ln.release(counted(unit, place, bins), sensitivity=3, sigma=sigma)
+    return LimitSuggestion(components=released, layout=layout, asked=noise, by=("zone",))
 
 
 def light(seed: int = 0, units: int = 4000, bins: int = 20, rows: float = 8) -> tuple[Array, Array, int]:

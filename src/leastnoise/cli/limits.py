@@ -1,6 +1,7 @@
-"""`leastnoise suggest-limits`: limits bought with a release. `leastnoise private-check`: the curator's exact look.
+"""`leastnoise suggest-limits` and `suggest-clip`: limits and clips bought with a release; and `private-check`, the
+curator's exact look.
 
-What the second prints is private, and nothing else the command line prints is: it ends with an exit code of its own.
+What the last prints is private, and nothing else the command line prints is: it ends with an exit code of its own.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from rich.table import Table as PrintedTable
 
 from leastnoise import errors
 from leastnoise._support.number_format import rounded
-from leastnoise.cli import options
+from leastnoise.cli import option_texts, options
 from leastnoise.cli.json_output import print_json
 from leastnoise.cli.keys import parse_keys
 from leastnoise.cli.messages import PRIVATE, printable
 from leastnoise.cli.option_groups import grouped
 from leastnoise.cli.options import BinOptions, OutputOptions, PrivacyOptions, TableOptions, ValueOptions
-from leastnoise.cli.publishing import MAX_ROWS_SHOWN, check_output, notes, show_expected, show_written
+from leastnoise.cli.publishing import MAX_ROWS_SHOWN, check_output, notes, publish, show_expected, show_written
 from leastnoise.jobs.running import arguments, recorded, refuse_weak
 
 if TYPE_CHECKING:
@@ -31,19 +32,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitOptions:
-    """Which bins and values limits are for, and how private the question about them will be."""
+    """Which bins limits are for, and how private the question about them will be."""
 
     panel: ClassVar[str] = "What the limits are for"
 
     by: Annotated[list[str] | None, options.BY] = None
     keys: Annotated[list[str] | None, options.KEYS] = None
-    values: Annotated[
-        list[str] | None, typer.Option(help="A column to propose a clip for, of a sum; repeat for several.")
-    ] = None
-    means: Annotated[list[str] | None, typer.Option(help="The same, of a mean; repeat for several.")] = None
     for_epsilon: Annotated[float | None, typer.Option(help="The epsilon of the question; else this one's.")] = None
     for_delta: Annotated[float | None, typer.Option(help="The delta of the question.")] = None
     for_share: Annotated[float | None, typer.Option(help="Its share of the budget; else all that is left.")] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClipOptions:
+    """Which values a clip is for."""
+
+    panel: ClassVar[str] = "What the clip is for"
+
+    column: Annotated[str, typer.Option(help="The column of values.")]
+    clip_within: Annotated[str, typer.Option(help="low,high: the public ends that no value is beyond.")]
+    max_rows: options.MaxRows = None
+    levels: Annotated[
+        str | None,
+        typer.Option(help="The share of the rows below each end, else 0.005,0.995; a 0 or 1 keeps the public end."),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,27 +79,26 @@ class GoingOnOptions:
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
     app.command()(grouped(suggest_limits))
+    app.command()(grouped(suggest_clip))
     app.command()(grouped(private_check))
 
 
 def suggest_limits(
     table: TableOptions, limits: LimitOptions, privacy: PrivacyOptions, going_on: GoingOnOptions, output: OutputOptions
 ) -> None:
-    """Limits and clips for a question, from one small release of its own: paid for, and written like any other.
+    """Limits for a question, from one small release of its own: paid for, and written like any other.
 
     Where one look leaves open which limits are good, --most-share buys further ones at once, and --after goes on from
     the file of an earlier one. The counts of all are put together.
 
-    Example: [bold]leastnoise suggest-limits trips.parquet --unit taxi --by junction --keys nodes.parquet:id --values
-    fare --budget city.ledger --share 0.02 --most-share 0.2 -o limits.parquet[/bold]
+    Example: [bold]leastnoise suggest-limits trips.parquet --unit taxi --by junction --keys nodes.parquet:id --budget
+    city.ledger --share 0.02 --most-share 0.2 -o limits.parquet[/bold]
     """
     from leastnoise.curator.suggest import limit_question, looks
 
     opened, request = table.open(), privacy.request()
     asked: dict[str, Any] = {
         "keys": parse_keys(opened, limits.by or [], limits.keys),
-        "values": limits.values or [],
-        "means": limits.means or [],
         "nulls": "drop",
         "request": request,
         "for_epsilon": limits.for_epsilon,
@@ -108,6 +119,25 @@ def suggest_limits(
             made.save(output.path)  # each at once: if a later one fails, what was paid for is there, to go on from
     if not output.quiet:
         _show(made, output)
+
+
+def suggest_clip(table: TableOptions, clip: ClipOptions, privacy: PrivacyOptions, output: OutputOptions) -> None:
+    """Ends for a column's values, from two private quantiles: with the part of the rows beyond each, and how far that
+    can move a mean. It is a release of its own, paid for and written like any other.
+
+    Example: [bold]leastnoise suggest-clip trips.parquet --unit taxi --column fare --clip-within 0,500 --max-rows 5
+    --budget city.ledger --share 0.05 -o clip.parquet[/bold]. Then [bold]--clip clip.parquet[/bold] takes it.
+    """
+    from leastnoise.curator.queries.clip_question import ClipQuestion
+
+    question = ClipQuestion.asked(
+        table.open()._data,
+        clip.column,
+        within=option_texts.ends("clip_within", clip.clip_within),
+        max_rows=clip.max_rows,
+        **({} if clip.levels is None else {"levels": option_texts.ends("levels", clip.levels)}),
+    )
+    publish(question, privacy, output)
 
 
 def private_check(
@@ -159,16 +189,11 @@ def _show(made: LimitSuggestion, output: OutputOptions) -> None:
         facts |= {
             "kept_interval": made.kept_interval,
             "error_interval": made.error_interval,
-            "means": made.means,
             "regret": made.regret,
             "risk": made.risk,
-            "clip_risks": dict(made.clip_risks),
-            "hidden": list(made.clips.hidden),
             "looks": [look.id for look in made.looks],
         }
-        print_json(
-            {**facts, "limits": dict(made.limits), "clips": {name: list(ends) for name, ends in made.clips.items()}}
-        )
+        print_json({**facts, "limits": dict(made.limits)})
         return
     chosen = next(place for place, row in enumerate(rows) if row["max_rows"] == made.limits["max_rows"])
     first = max(0, min(chosen - MAX_ROWS_SHOWN // 2, len(rows) - MAX_ROWS_SHOWN))

@@ -23,14 +23,14 @@ from leastnoise._support import plain_text
 
 # The arguments of Python that are options here, by the same name with "-" for "_".
 OPTIONS = {
-    "after", "again", "allocation", "along", "bins", "budget", "by", "clip", "column", "confidence", "config",
-    "cumulative", "decimal", "delimiter", "delta", "derive", "engine", "epsilon", "error", "expect", "expected_rows",
-    "expires", "for_delta", "for_epsilon", "for_share", "force", "graph", "grid", "having", "intervals", "join", "keys",
-    "l1_sensitivity", "label", "lattice", "levels", "limits", "loss", "max_bins", "max_per_bin", "max_rows", "means",
-    "mechanism", "memory_limit", "method", "missing", "most_share", "neighbours", "nodes", "note", "other",
-    "other_label", "others", "output", "people", "per_unit", "public_units", "pure_epsilon", "ranges", "reason",
-    "releases", "round_to", "row_weight", "sampling", "sensitivity", "share", "sigma", "stat", "steps", "table",
-    "threshold_delta", "title", "type", "types", "unit", "units", "values", "ways", "weight", "weight_clip", "weights",
+    "after", "again", "allocation", "along", "bins", "budget", "by", "clip", "clip_within", "column", "confidence",
+    "config", "cumulative", "decimal", "delimiter", "delta", "derive", "engine", "epsilon", "error", "expect",
+    "expected_rows", "expires", "for_delta", "for_epsilon", "for_share", "force", "graph", "grid", "having",
+    "intervals", "join", "keys", "l1_sensitivity", "label", "lattice", "levels", "limits", "loss", "max_bins",
+    "max_per_bin", "max_rows", "mechanism", "memory_limit", "method", "missing", "most_share", "neighbours", "nodes",
+    "note", "other", "other_label", "others", "output", "people", "per_unit", "public_units", "pure_epsilon", "ranges",
+    "reason", "releases", "round_to", "row_weight", "sampling", "sensitivity", "share", "sigma", "stat", "steps",
+    "table", "threshold_delta", "title", "type", "types", "unit", "units", "ways", "weight", "weight_clip", "weights",
     "where", "within", "zones",
 }  # fmt: skip
 PRIVATE = 4  # the exit code of what must not be published

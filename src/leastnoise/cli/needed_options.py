@@ -21,6 +21,7 @@ NEEDED: dict[str, tuple[str, Any]] = {
     "keys": ("Which keys may columns have? They are public, never read off the data.", Code("...", "keys.toml")),
     "column": ("Of which column?", "income"),
     "clip": (_CLIP, (0, 100)),
+    "clip_within": ("Between which public ends do all values lie, such as what a tariff or a law allows?", (0, 500)),
 }
 
 

@@ -14,6 +14,7 @@ from leastnoise import errors
 from leastnoise.cli import needed_options, option_texts
 from leastnoise.cli.row_options import RowOptions, named
 from leastnoise.errors import Code
+from leastnoise.jobs.proposed_limits import proposed_clip
 
 if TYPE_CHECKING:
     from leastnoise.curator.request import PrivacyRequest
@@ -304,14 +305,16 @@ class ValueOptions:
     column: Annotated[str, typer.Option(help="The column of values.")]
     clip: Annotated[
         str | None,
-        typer.Option(help="low,high: values are clipped to this first; sum and mean may take that of --limits."),
+        typer.Option(help="low,high: values are clipped to this first; or the file that suggest-clip wrote."),
     ] = None
 
     def ends(self) -> tuple[float, float]:
-        """--clip 0,100 as two numbers."""
+        """--clip 0,100 as two numbers; --clip clip.parquet as those that the file proposes."""
         if self.clip is None:
             why, example = needed_options.NEEDED["clip"]
             raise errors.MissingParameter(why, parameter="clip", example={"clip": example})
+        if self.clip.endswith(".parquet"):
+            return proposed_clip(self.clip, self.column)
         return option_texts.ends("clip", self.clip)
 
 

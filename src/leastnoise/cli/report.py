@@ -38,6 +38,11 @@ def report(
             f"{str(release)!r} has denoised tables, whose page shows them beside the release that they were made from, "
             "with its intervals. Give the file of that release: it is denoised again."
         )
+    if isinstance(loaded, ln.ClipSuggestion):
+        raise errors.WrongType(
+            f"{str(release)!r} has a proposed clip, which has no page of its own. See it by leastnoise show; the page "
+            "of what is released under it says where the clip is from."
+        )
     page = output or release.with_suffix(".html")
     if isinstance(loaded, ln.LimitSuggestion):
         near = None

@@ -6,7 +6,7 @@ Everything public (parameters, columns, the output path) is checked before any r
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -26,7 +26,7 @@ from leastnoise.cli.options import (
 )
 from leastnoise.cli.publishing import publish
 from leastnoise.cli.statistics import SummaryOptions
-from leastnoise.jobs.proposed_limits import proposed_clip, with_proposed
+from leastnoise.jobs.proposed_limits import with_proposed
 
 if TYPE_CHECKING:
     from leastnoise.curator.table import Table
@@ -74,7 +74,7 @@ def sum(  # noqa: A001
     Example: [bold]leastnoise sum trips.parquet --column fare --clip 0,100 --unit taxi --max-rows 5 --epsilon 1
     --delta 1e-6 -o fares.parquet[/bold]
     """
-    clip = _clip(values, bins, "sum")
+    clip = values.ends()
     opened = table.open()
     publish(opened.sum(by=bins.by or [], **_limits(opened, bins, column=values.column, clip=clip)), privacy, output)
 
@@ -87,7 +87,7 @@ def mean(
     Example: [bold]leastnoise mean trips.parquet --column fare --clip 0,100 --unit taxi --max-rows 5 --epsilon 1
     --delta 1e-6 -o fare.parquet[/bold]
     """
-    clip = _clip(values, bins, "mean")
+    clip = values.ends()
     opened = table.open()
     publish(opened.mean(by=bins.by or [], **_limits(opened, bins, column=values.column, clip=clip)), privacy, output)
 
@@ -157,13 +157,6 @@ def crosstabs(table: TableOptions, tables: CrosstabOptions, privacy: PrivacyOpti
         ranges=tables.ranges or [],
     )
     publish(query, privacy, output)
-
-
-def _clip(values: ValueOptions, bins: BinOptions, kind: Literal["sum", "mean"]) -> tuple[float, float]:
-    """The clip that was typed, or else that of the file of --limits."""
-    if values.clip is None and bins.limits is not None:
-        return proposed_clip(bins.limits, values.column, kind)
-    return values.ends()
 
 
 def _limits(opened: Table, bins: BinOptions, **asked: Any) -> dict[str, Any]:

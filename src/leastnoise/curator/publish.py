@@ -23,6 +23,7 @@ from leastnoise.curator.budget.kinds import OtherKind
 from leastnoise.curator.engines.withheld_errors import reading
 from leastnoise.domain import with_lattices
 from leastnoise.privacy.strength import Strength
+from leastnoise.releases.clip_suggestion import ClipSuggestion
 from leastnoise.releases.columns import refuse_reserved
 from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.releases.left_out import LeftOut
@@ -37,7 +38,16 @@ if TYPE_CHECKING:
     from leastnoise.curator.queries.query import Query
     from leastnoise.curator.request import PrivacyRequest
 
-Answer = Release | SparseRelease | MeanRelease | QuantileRelease | CrosstabsRelease | SummaryRelease | LimitSuggestion
+Answer = (
+    Release
+    | SparseRelease
+    | MeanRelease
+    | QuantileRelease
+    | CrosstabsRelease
+    | SummaryRelease
+    | LimitSuggestion
+    | ClipSuggestion
+)
 
 MAX_ATTEMPTS = 3  # at reading the rows: a lost executor is no attack
 

@@ -1,8 +1,8 @@
 """Limits for a question, bought with a small release of its own: decide for what noise, release, propose.
 
 Or with several: with `most_share` a further look is bought while the counts of all so far leave open which limits are
-good, or how large a column's values are. Each is debited before it reads a row, and whether there is another follows
-from what was released and from public facts alone (`releases.looks` has the proof that nothing is lost by it).
+good. Each is debited before it reads a row, and whether there is another follows from what was released and from public
+facts alone (`releases.looks` has the proof that nothing is lost by it).
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from leastnoise._support.validation import Number
 from leastnoise.curator.budget import charge, shares
 from leastnoise.curator.budget.shares import Share
 from leastnoise.curator.dataset import Dataset
-from leastnoise.curator.queries.domains import column_names
 from leastnoise.curator.queries.unit_counts import UnitCounts
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.privacy.neighbours import Neighbours
@@ -34,8 +33,6 @@ def limit_question(
     by: Sequence[str],
     *,
     keys: Any,
-    values: str | Sequence[str],
-    means: str | Sequence[str] = (),
     nulls: str,
     request: PrivacyRequest,
     for_epsilon: Number | None,
@@ -44,24 +41,14 @@ def limit_question(
     after: LimitSuggestion | None = None,
 ) -> UnitCounts:
     """The question that limits are proposed from: everything public is checked, nothing is read or paid."""
-    if data.row_is_unit and not (values or means):
+    if data.row_is_unit:
         raise errors.InvalidParameter(
             f"Every {data.unit_name} has one row in this table, so there is nothing to limit: ask the question without "
-            "limits. A look can still propose clips, of the columns in values or means.",
-            parameter="values",
+            "limits."
         )
     later = later_request(request, epsilon=for_epsilon, delta=for_delta, share=for_share)
     asked = asked_noise(later, data.neighbours)
-    sums, averaged = column_names(values, parameter="values"), column_names(means, parameter="means")
-    if both := sorted(set(sums) & set(averaged)):
-        raise errors.InvalidParameter(
-            f"A clip is for a sum (values) or for a mean (means), and {both[0]!r} is named for both. Name it for one: "
-            "the other's clip may be far too narrow, or too wide.",
-            parameter="means",
-            value=both[0],
-        )
-    question = UnitCounts.of(data, by, keys, nulls, (*sums, *averaged), asked)
-    return replace(question, means=averaged).going_on(after)
+    return UnitCounts.of(data, by, keys, nulls, asked).going_on(after)
 
 
 def suggest_limits(data: Dataset, by: Sequence[str], **asked: Any) -> LimitSuggestion:
@@ -88,15 +75,14 @@ def looks(
     after: LimitSuggestion | None = None,
     **asked: Any,
 ) -> Iterator[LimitSuggestion]:
-    """One look after the other, each put together with those before it, while they leave open which limits are good, or
-    hide how large a column's values are, and less than most_share was paid. Whoever takes them keeps each: what was
-    paid for is not lost if a later one fails."""
+    """One look after the other, each put together with those before it, while they leave open which limits are good and
+    less than most_share was paid. Whoever takes them keeps each: what was paid for is not lost if a later one fails."""
     most = Fraction(0) if most_share is None else _checked_most(request, most_share, asked.get("for_share"))
     question = limit_question(data, by, request=request, after=after, **asked)
     found = _released(question, request)
     yield found
     paid = Fraction(0) if request.share is None else shares.exact(request.share)
-    while paid < most and (found.risk >= OPEN or found.clips.hidden):
+    while paid < most and found.risk >= OPEN:
         request = replace(request, share=next_share(paid, most))
         paid += shares.exact(request.share)  # type: ignore[arg-type]
         later = later_request(request, **{name: asked[f"for_{name}"] for name in ("epsilon", "delta", "share")})

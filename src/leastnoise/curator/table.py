@@ -19,10 +19,12 @@ from leastnoise.curator.budget import Budget
 from leastnoise.curator.budget.shares import Share
 from leastnoise.curator.dataset import open_dataset
 from leastnoise.curator.engines.csv_layout import CsvLayout
+from leastnoise.curator.queries.clip_question import USUAL_LEVELS, ClipQuestion
 from leastnoise.curator.questions import Questions
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.domain import Lattice, Zones
 from leastnoise.privacy.neighbours import Neighbours
+from leastnoise.releases.clip_suggestion import ClipSuggestion
 from leastnoise.releases.limit_suggestion import LimitSuggestion
 
 if TYPE_CHECKING:
@@ -273,8 +275,6 @@ class Table(Questions):
         self,
         *by: str,
         keys: Any = None,
-        values: str | Sequence[str] = (),
-        means: str | Sequence[str] = (),
         nulls: str = "drop",
         epsilon: Number | None = None,
         delta: Number | None = None,
@@ -287,29 +287,56 @@ class Table(Questions):
         most_share: Share | None = None,
         after: LimitSuggestion | None = None,
     ) -> LimitSuggestion:
-        """Limits, and clips of named columns, for a question by these bins: from one small release of its own.
+        """Limits for a question by these bins, from one small release of its own.
 
-        Every unit is counted once: by how many rows it has, by how many of these share a bin, by one bin and by one
-        value of each column. From these counts with noise follows what any limits would leave out.
+        Every unit is counted once: by how many rows it has, by how many of these share a bin, and by one bin. From
+        these counts with noise follows what any limits would leave out.
 
         by, keys, nulls: the bins of the question, as for `histogram`; without any, of a count, sum or mean of all rows.
-        values: the column of numbers, or several, to propose a clip for, of a sum in each bin; and
-        means: the same of a mean in each bin, whose clip is another: a column is named in one of both.
         epsilon, delta: the promise of this release; or
         budget, share, note: an open `ln.Budget`, how much of it to spend, such as 0.02, and a line for its history.
         for_epsilon, for_delta: the promise of the question that the limits are for. Left out, the same; or
         for_share: the share of the budget that it will take. Left out, all that is left, which each look makes less.
-        most_share: look again while the counts leave open which limits are good (`risk` is 0.05 or more) or how large a
-            column's values are (`clips.hidden`), each time about doubling what was paid, up to this share of the budget
-            in all; each look is one release and one debit. If a later one fails, the error's attribute `earlier` has
-            the look before it.
+        most_share: look again while the counts leave open which limits are good (`risk` is 0.05 or more), each time
+            about doubling what was paid, up to this share of the budget in all; each look is one release and one debit.
+            If a later one fails, the error's attribute `earlier` has the look before it.
         after: an earlier look at the same question. The counts of both are put together, which is as exact as one look
             that had taken both shares (with Gaussian noise, that of every budget with a delta).
         """
         request = PrivacyRequest(epsilon=epsilon, delta=delta, budget=budget, share=share, note=note)
         later = {"for_epsilon": for_epsilon, "for_delta": for_delta, "for_share": for_share}
-        asked = {"keys": keys, "values": values, "means": means, "nulls": nulls, "request": request, **later}
+        asked = {"keys": keys, "nulls": nulls, "request": request, **later}
         return suggest.suggest_limits(self._data, by, most_share=most_share, after=after, **asked)
+
+    def suggest_clip(
+        self,
+        column: str,
+        *,
+        within: tuple[float, float],
+        levels: tuple[float, float] = USUAL_LEVELS,
+        max_rows: int | None = None,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        budget: Budget | None = None,
+        share: Share | None = None,
+        note: str = "",
+    ) -> ClipSuggestion:
+        """Ends for a column's values, from a small release of its own: two private quantiles, the part of the rows
+        beyond each, and how far that can move a mean.
+
+        column: the column of numbers. Rows in which it is missing are left out.
+        within: the public ends (low, high) that no value is beyond, such as what a tariff or a law allows. A value
+            beyond counts as the nearer end. What the rows beyond the proposed ends can do to a mean is bounded by it.
+        levels: which share of the rows should lie below each end, about. A 0 or a 1 keeps the public end of that side:
+            (0, 0.995) for a sum of numbers that begin at 0.
+        max_rows: how many rows of one unit count at most: as many as in the question that the clip is for.
+        epsilon, delta: the guarantee of this release; or
+        budget, share, note: an open `ln.Budget`, how much of it to spend, such as 0.05, and a line for its history.
+        """
+        question = ClipQuestion.asked(self._data, column, within=within, levels=levels, max_rows=max_rows)
+        made = question.release(epsilon=epsilon, delta=delta, budget=budget, share=share, note=note)
+        assert isinstance(made, ClipSuggestion)
+        return made
 
     check = RenamedAttribute("private_check")
     rules = RenamedAttribute("part of describe() of its questions")

@@ -41,7 +41,7 @@ from leastnoise._support import toml_files
 from leastnoise._support.toml_files import TomlFile
 from leastnoise.jobs.kinds import KINDS, Kind
 from leastnoise.jobs.proposed_limits import NAMES as LIMITS
-from leastnoise.jobs.proposed_limits import with_proposed
+from leastnoise.jobs.proposed_limits import proposed_clip, with_proposed
 from leastnoise.jobs.rows import parse_lattice, parse_zones
 from leastnoise.jobs.statistics import parse
 
@@ -76,6 +76,10 @@ _NUMBERS = _Type(
 _PAIR = _Type(
     "two numbers, [low, high]",
     lambda value: isinstance(value, list) and len(value) == 2 and all(map(_is_number, value)),
+)
+_CLIP = _Type(
+    "two numbers, [low, high], or the file that suggest-clip wrote, in quotes",
+    lambda value: isinstance(value, str) or _PAIR.fits(value),
 )
 _INTEGERS = _Type(
     "a whole number, or a list of them",
@@ -112,7 +116,7 @@ NAMES: dict[str, dict[str, _Type]] = {
         "labels": _TEXT_BY_NAME,
     },
     "ask": {
-        "kind": _TEXT, "by": _TEXTS, "column": _TEXT, "clip": _PAIR, "levels": _NUMBERS, "bins": _INTEGER,
+        "kind": _TEXT, "by": _TEXTS, "column": _TEXT, "clip": _CLIP, "levels": _NUMBERS, "bins": _INTEGER,
         "max_rows": _INTEGER, "max_per_bin": _INTEGER, "max_bins": _INTEGER, "limits": _TEXT, "nulls": _TEXT,
         "tables": _TABLES,
         "ways": _INTEGERS, "weights": _WEIGHTS, "row_weight": _TEXT, "weight": _TEXT, "weight_clip": _PAIR,
@@ -165,6 +169,8 @@ class Job:
             given["statistics"] = parse(given["statistics"].items())
         if "limits" in given:
             given = with_proposed(given, self.path(given.pop("limits")))
+        if isinstance(given.get("clip"), str):
+            given["clip"] = proposed_clip(self.path(given["clip"]), given["column"])
         if self.kind.keys == "by" and self.keys and "by" in given:
             given["keys"] = select_keys(self.keys, given["by"], self.file.path)
         elif self.kind.keys == "all":
@@ -178,6 +184,8 @@ class Job:
         given = self.arguments()
         keys = given.get("keys")
         proposed = {name: given[name] for name in LIMITS if "limits" in self.ask and name in given}
+        if isinstance(self.ask.get("clip"), str):
+            proposed["clip"] = list(given["clip"])
         privacy = dict(self.privacy)
         if postgres_url.is_url(privacy.get("budget")):  # a password is no part of the job, and its hash is in no file
             privacy["budget"] = postgres_url.parsed(privacy["budget"]).location

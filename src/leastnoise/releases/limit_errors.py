@@ -62,13 +62,7 @@ class AskedNoise:
 
     def std(self, limits: Limits, bins: int) -> float:
         """Of a histogram with these limits, by the noise that has less."""
-        return self._least(_moved(limits, bins, self.neighbours))
-
-    def std_beside_sums(self, limits: Limits, bins: int) -> float:
-        """Of the counts of means with these limits, which have sums beside them."""
-        return self._least(sensitivities.of_mean(limits, half=1, bins=bins, neighbours=self.neighbours))
-
-    def _least(self, moved: Sensitivity) -> float:
+        moved = _moved(limits, bins, self.neighbours)
         gaussian = math.inf if self.per_l2 is None else self.per_l2 * moved.l2
         return min(gaussian, math.inf if self.per_l1 is None else self.per_l1 * moved.l1)
 
@@ -216,11 +210,6 @@ def _moved(limits: Limits, bins: int, neighbours: Neighbours) -> Sensitivity:
 def _inside(first: float, last: float, points: int) -> Floats:
     """Some whole numbers from the first to the last."""
     return np.unique(np.geomspace(first, last, points).round())
-
-
-def rows_of(fit: Fit) -> float:
-    """How many rows there are in all, typically: a geometric mean over the plausible tables."""
-    return float(np.exp(fit.weights @ np.log(np.maximum(_there(fit.counts) @ _rows_of_each(), 1.0))))
 
 
 @lru_cache(maxsize=1)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leastnoise.domain.size_classes import VALUE_LEVELS
 from leastnoise.privacy.neighbours import check_neighbours
 from leastnoise.releases import file_format
 from leastnoise.releases.facts import Facts
@@ -37,10 +36,7 @@ def save(path: str | os.PathLike[str], found: LimitSuggestion) -> None:
     facts = {
         **_own_facts(found),
         "bins": layout.bins,
-        "columns": list(layout.columns),
         "by": list(found.by),
-        "means": list(found.means),
-        "row_is_unit": found.row_is_unit,
         "fingerprint": found.fingerprint,
         "earlier": [_own_facts(look) for look in looks[:-1]],
     }
@@ -54,18 +50,12 @@ def _own_facts(look: LimitSuggestion) -> dict[str, Any]:
 
 
 def from_table(table: pa.Table, facts: Facts) -> LimitSuggestion:
-    """What `save` wrote; files of earlier versions have one look, no fingerprint, clips for sums alone,
-    and one level of values."""
-    bins, columns, by = facts.integer("bins"), facts.texts("columns"), facts.texts("by")
+    """What `save` wrote; files of earlier versions have one look and no fingerprint."""
+    bins, by = facts.integer("bins"), facts.texts("by")
     facts.check("bins", bins >= 1)
     fingerprint = facts.text("fingerprint") if facts.has("fingerprint") else ""
-    means = facts.texts("means") if facts.has("means") else ()
-    facts.check("means", set(means) <= set(columns))
-    row_is_unit = facts.flag("row_is_unit") if facts.has("row_is_unit") else False
     before = facts.list_of_facts("earlier") if facts.has("earlier") else []
-    kinds, values = set(table["histogram"].to_pylist()), np.array(table["value"])
-    levels = tuple(level for level in VALUE_LEVELS if level in kinds)
-    layout = Layout(bins, columns, levels) if columns else Layout(bins)
+    values, layout = np.array(table["value"]), Layout(bins)
     facts.check("bins", values.size == layout.size * (len(before) + 1))
     looks = np.split(values, len(before) + 1)
     found: LimitSuggestion | None = None
@@ -78,8 +68,6 @@ def from_table(table: pa.Table, facts: Facts) -> LimitSuggestion:
             layout=layout,
             asked=asked,
             by=by,
-            means=means,
-            row_is_unit=row_is_unit,
             fingerprint=fingerprint,
             earlier=found,
         )

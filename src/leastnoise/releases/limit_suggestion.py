@@ -1,4 +1,4 @@
-"""A LimitSuggestion: counts of units with noise, and the limits and clips that they propose for one question.
+"""A LimitSuggestion: counts of units with noise, and the limits that they propose for one question.
 
 It is a release like any other, paid for and public. Everything but the noisy counts is computed from them: from those
 of this release, and of the earlier looks at the same question that it goes on from (`releases.looks`).
@@ -22,24 +22,14 @@ from leastnoise._support.threads import one_thread
 from leastnoise._support.validation import Floats
 from leastnoise.domain import Domain, Edges
 from leastnoise.domain.size_classes import MOST_ROWS, ROW_STARTS
-from leastnoise.privacy.sensitivity import ChosenClip, ChosenLimit, Limits
-from leastnoise.releases import (
-    clip_errors,
-    file_format,
-    limit_errors,
-    mean_clip_errors,
-    unit_size_fit,
-    unit_spread_fit,
-    views,
-)
+from leastnoise.privacy.sensitivity import ChosenLimit, Limits
+from leastnoise.releases import file_format, limit_errors, unit_size_fit, unit_spread_fit, views
 from leastnoise.releases.limit_errors import MUCH, PLAUSIBLE, AskedNoise, LimitErrors, kept_in_words
 from leastnoise.releases.looks import counts_together
 from leastnoise.releases.noise import Noise
 from leastnoise.releases.promised import Promised
-from leastnoise.releases.proposed_clips import ProposedClips, hidden_in_words
 from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.release import Release
-from leastnoise.releases.signed_counts import SignedCounts
 from leastnoise.releases.spreadsheets import Spreadsheets
 from leastnoise.releases.unit_counts import WEIGHTS, Layout
 from leastnoise.releases.unit_size_fit import Fit
@@ -63,24 +53,22 @@ _ABOUT = (
 @explained
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LimitSuggestion(Promised, Spreadsheets):
-    """Limits and clips for one question, proposed from private counts of units.
+    """Limits for one question, proposed from private counts of units.
 
-    `limits` go into the question as they are, `t.histogram("zone", keys=zones, **a.limits)`, and `clips["fare"]` as
-    the clip of a column. Its table (`to_pandas()`) has one row for each max_rows that was weighed, with the best
-    max_per_bin beside it: the share of the rows that is kept, what a bin loses (`bias`), the noise, and both together
-    (`error`), as root mean squares over the bins. All of these are predictions; of the share and of the error the ends
-    are told between which 98 % of the tables are that the counts cannot tell apart.
+    `limits` go into the question as they are, `t.histogram("zone", keys=zones, **a.limits)`. Its table (`to_pandas()`)
+    has one row for each max_rows that was weighed, with the best max_per_bin beside it: the share of the rows that is
+    kept, what a bin loses (`bias`), the noise, and both together (`error`), as root mean squares over the bins. All of
+    these are predictions; of the share and of the error the ends are told between which 98 % of the tables are that the
+    counts cannot tell apart.
 
-    `earlier` is the look that this one goes on from, if there is one: limits and clips are then of the counts of all of
-    them together (`looks`). Id, guarantee, noise and `units` are those of this release, the last of them.
+    `earlier` is the look that this one goes on from, if there is one: limits are then of the counts of all of them
+    together (`looks`). Id, guarantee, noise and `units` are those of this release, the last of them.
     """
 
     components: Release  # the noisy counts of this look, as `layout` arranges them
     layout: Layout
     asked: AskedNoise
     by: tuple[str, ...] = ()
-    means: tuple[str, ...] = ()  # the columns whose clip is for a mean; that of the others is for a sum
-    row_is_unit: bool = False  # every unit has one row, so that the counts are for clips alone
     fingerprint: str = ""  # of the question's public facts; "": not known (files of earlier versions)
     earlier: LimitSuggestion | None = None
 
@@ -132,20 +120,6 @@ class LimitSuggestion(Promised, Spreadsheets):
         if best.max_per_bin < best.max_rows:
             named["max_per_bin"] = best.max_per_bin
         return Frozen({name: ChosenLimit(value, self.id) for name, value in named.items()})
-
-    @cached_property
-    def clips(self) -> ProposedClips:
-        """For each named column the ends of the least mean regret of a sum in each bin with these limits, or of a mean
-        where it is one of `means`. They know which release chose them. There is none for a column of which noise hides
-        how large its values are: to ask for it is refused, with the reason."""
-        clips = {column: ChosenClip(ends, self.id) for column, (ends, _) in self._clips.items()}
-        return ProposedClips(clips, tuple(column for column in self.layout.columns if column not in clips))
-
-    @property
-    def clip_risks(self) -> Mapping[str, float]:
-        """For each column that has a clip the chance that the error of a sum, or a mean, under it is more than half
-        above that of the best one: in which part of the distributions that these counts cannot tell apart it is."""
-        return Frozen({column: risk for column, (_, risk) in self._clips.items()})
 
     @property
     def error(self) -> float:
@@ -209,12 +183,7 @@ class LimitSuggestion(Promised, Spreadsheets):
     def _fit(self) -> Fit:
         with one_thread():
             counted = ((self._part(kind), self._std(kind)) for kind in ("rows", "octaves", "wide"))
-            found = unit_size_fit.of_rows(*counted)
-        if not self.row_is_unit:
-            return found
-        counts = np.zeros_like(found.counts)  # how many there are is not known, and how many rows each has is
-        counts[:, 0] = found.counts.sum(axis=1)
-        return Fit(counts, found.weights)
+            return unit_size_fit.of_rows(*counted)
 
     @cached_property
     def _spread(self) -> Fit:
@@ -236,37 +205,12 @@ class LimitSuggestion(Promised, Spreadsheets):
         return Limits.of(max_rows=rows, max_per_bin=in_bin, bins=self.layout.bins)
 
     @cached_property
-    def _clips(self) -> dict[str, tuple[tuple[float, float], float]]:
-        counted = {column: self._values(number) for number, column in enumerate(self.layout.columns)}
-        return {column: self._clip(noisy, column) for column, noisy in counted.items() if not noisy.hidden}
-
-    def _values(self, number: int) -> SignedCounts:
-        levels = self.layout.value_levels
-        return SignedCounts(tuple((self._part(level, number), self._std(level)) for level in levels))
-
-    def _clip(self, noisy: SignedCounts, column: str) -> tuple[tuple[float, float], float]:
-        bins = self.layout.bins
-        rows = limit_errors.rows_of(self._fit) * self.kept
-        uneven = float(np.exp(np.log(self._concentrations).mean()))
-        if column not in self.means:
-            count_std = self.asked.std(self._limits, bins)
-            return clip_errors.propose(noisy, rows=rows, concentration=uneven, bins=bins, count_std=count_std)
-        return mean_clip_errors.propose(
-            noisy,
-            rows=rows,
-            concentration=uneven,
-            bins=bins,
-            count_std=self.asked.std_beside_sums(self._limits, bins),
-            counted=(self._part("bins"), self._std("bins")) if bins > 1 else None,
-        )
-
-    @cached_property
     def _together(self) -> tuple[Floats, float]:
         """The counts of all looks, and the standard deviation of their noise."""
         return counts_together([look.components for look in self.looks])
 
-    def _part(self, kind: str, number: int = 0) -> Floats:
-        return self.layout.part(self._together[0], kind, number)
+    def _part(self, kind: str) -> Floats:
+        return self.layout.part(self._together[0], kind)
 
     def _std(self, kind: str) -> float:
         return self._together[1] / WEIGHTS[kind]
@@ -285,37 +229,10 @@ class LimitSuggestion(Promised, Spreadsheets):
         lines = [
             f"{proposed} {off}that are left out, and noise of standard deviation {noise}.",
             self._open_in_words(),
-            self._clips_in_words(),
-            self._open_clips_in_words(),
             f"{_ABOUT} {counted}{once}",
             self.promise_in_words(),
         ]
         return "\n".join(line for line in lines if line)
-
-    def _clips_in_words(self) -> str:
-        """The clips, and what each is for."""
-        sums = [self._clip_in_words(column) for column in self.clips if column not in self.means]
-        means = [self._clip_in_words(column) for column in self.clips if column in self.means]
-        said = [f"for a sum in each of these bins: {'; '.join(sums)}"] if sums else []
-        said += [f"for a mean in each of these bins: {'; '.join(means)}"] if means else []
-        wider = " A sum over fewer bins may take a wider one." if sums else ""
-        return f"Proposed clips, {', and '.join(said)}.{wider}" if said else ""
-
-    def _clip_in_words(self, column: str) -> str:
-        low, high = self.clips[column]
-        return f"{column} from {low:g} to {high:g}"
-
-    def _open_clips_in_words(self) -> str:
-        """Which clips these counts do not decide about."""
-        open_ones = [column for column, risk in self.clip_risks.items() if risk >= RISKY]
-        hidden = [hidden_in_words(list(self.clips.hidden))] if self.clips.hidden else []
-        if not open_ones:
-            return " ".join(hidden)
-        words = (
-            f"These counts leave open which clip is good for {', '.join(open_ones)}: take a clip that is known, or a "
-            "larger share."
-        )
-        return " ".join([words, *hidden])
 
     def _open_in_words(self) -> str:
         """How far the counts decide, and what to do where they do not."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from leastnoise import errors
 from leastnoise.releases import (
+    clip_suggestion,
     crosstab_estimate_files,
     crosstab_files,
     estimate_files,
@@ -35,12 +36,14 @@ _READERS: dict[str, Callable[[pa.Table, Facts], Promised]] = {
     "summary release": summary_files.from_table,
     "estimate": estimate_files.from_table,
     "limit suggestion": limit_files.from_table,
+    "clip suggestion": clip_suggestion.from_table,
 }
 
 
 def load(path: str | os.PathLike[str]) -> Any:
     """What `save` wrote to `path`: a Release, a SparseRelease, a MeanRelease, a QuantileRelease, a
-    CrosstabsRelease, a SummaryRelease, an Estimate, a CrosstabsEstimate or a LimitSuggestion."""
+    CrosstabsRelease, a SummaryRelease, an Estimate, a CrosstabsEstimate, a LimitSuggestion or a
+    ClipSuggestion."""
     table, what, facts = file_format.read(path)
     if what not in _READERS:
         raise errors.NotOurs(f"{os.fspath(path)!r} holds a {what}, which this version does not know. Upgrade.")

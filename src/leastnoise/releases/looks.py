@@ -17,8 +17,8 @@ half each have twice the variance of one: going on costs there, and a larger fir
 **Whether to go on may depend on what was seen.** Each look is a release of its own, debited before its noise is drawn.
 Given everything released so far the next look's noise is decided, and it satisfies its own promise; a budget's filter
 lets through only what fits, however the next question was chosen, and its promise is about all that it let through.
-That choice is a function of released values and public facts (`LimitSuggestion.risk`, and `clips.hidden`): of two
-tables that differ in one unit it is the same wherever the releases are.
+That choice is a function of released values and public facts (`LimitSuggestion.risk`): of two tables that differ in
+one unit it is the same wherever the releases are.
 
 **The row of a unit that a look draws** is chosen by a hash of the unit with public facts of the question, so it is the
 same in all looks at one question, and x is. Were it another in each, a weighted mean would still be right: each look

@@ -9,9 +9,6 @@ Every unit with a row in the bins is counted once in each of these histograms:
     depths      by the latter octave alone
     shared      by the latter number, in finer classes
     bins        by the bin of that row
-    values      for each named column, by the value of one of its rows, drawn at random
-    value octaves, wide values
-                the same in classes of one octave and of four: where noise hides the finer ones, these may be seen
 
 Where there is one bin, spread, depths, shared and bins are left out.
 
@@ -30,10 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise._support.validation import Floats
-from leastnoise.domain.size_classes import BIN_STARTS, OCTAVES, ROW_STARTS, VALUE_LEVELS, WIDE, signed_classes
+from leastnoise.domain.size_classes import BIN_STARTS, OCTAVES, ROW_STARTS, WIDE
 
 WEIGHTS = {"rows": 2, "octaves": 4, "wide": 2, "spread": 1, "depths": 2, "shared": 1, "bins": 1}
-WEIGHTS |= {"values": 1, "value octaves": 2, "wide values": 3}
 PAIRS = len(OCTAVES) * (len(OCTAVES) + 1) // 2  # of octaves, the second at most the first
 
 
@@ -42,8 +38,6 @@ class Layout:
     """Where each histogram is in the vector of all of them."""
 
     bins: int
-    columns: tuple[str, ...] = ()  # whose values are counted
-    value_levels: tuple[str, ...] = tuple(VALUE_LEVELS)  # looks of earlier versions have the first alone
 
     @property
     def histograms(self) -> tuple[tuple[str, int, int], ...]:
@@ -51,8 +45,7 @@ class Layout:
         rows, octaves = len(ROW_STARTS), len(OCTAVES)
         sizes = [("rows", rows), ("octaves", octaves), ("wide", len(WIDE))]
         spread = [("spread", PAIRS), ("depths", octaves), ("shared", len(BIN_STARTS)), ("bins", self.bins)]
-        values = [(level, signed_classes(level)) for _ in self.columns for level in self.value_levels]
-        listed = [*sizes, *(spread if self.bins > 1 else []), *values]
+        listed = [*sizes, *(spread if self.bins > 1 else [])]
         return tuple((kind, size, WEIGHTS[kind]) for kind, size in listed)
 
     @property
@@ -65,19 +58,19 @@ class Layout:
         """What a unit adds to each histogram."""
         return tuple(weight for _, _, weight in self.histograms)
 
-    def start(self, kind: str, number: int = 0) -> int:
-        """Where a histogram begins; `number` says which of several of a kind."""
-        return self._places(kind)[number][0]
+    def start(self, kind: str) -> int:
+        """Where a histogram begins."""
+        return self._place(kind)[0]
 
-    def part(self, values: NDArray[Any], kind: str, number: int = 0) -> Floats:
+    def part(self, values: NDArray[Any], kind: str) -> Floats:
         """One histogram out of the vector, in units."""
-        start, size, weight = self._places(kind)[number]
+        start, size, weight = self._place(kind)
         return np.asarray(values[start : start + size], dtype=np.float64) / weight
 
-    def _places(self, kind: str) -> list[tuple[int, int, int]]:
-        found, start = [], 0
+    def _place(self, kind: str) -> tuple[int, int, int]:
+        start = 0
         for name, size, weight in self.histograms:
             if name == kind:
-                found.append((start, size, weight))
+                return start, size, weight
             start += size
-        return found
+        raise KeyError(kind)

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise._support.validation import Floats
-from leastnoise.domain.size_classes import OCTAVES, ROW_STARTS, VALUE_ENDS, VALUE_LEVELS, WIDE
+from leastnoise.domain.size_classes import OCTAVES, ROW_STARTS, WIDE
 
 DIFFERENCE = 0.5  # of the truth from a shape, relative
 OWN_DIFFERENCE = 0.1  # of one class by itself
@@ -88,7 +88,7 @@ def of_rows(rows: tuple[Floats, float], octaves: tuple[Floats, float], wide: tup
     of WIDE, each with the standard deviation of its noise."""
     given = zip((ROW_STARTS, OCTAVES, WIDE), (rows, octaves, wide), strict=True)
     parts = [(noisy, std, _inside(starts)) for starts, (noisy, std) in given]
-    return _scaled(Seen.of(*parts), Seen.of(*parts[1:]), tuple(map(float, ROW_STARTS)), SIZE_SPREAD, ONE_ROW)
+    return _scaled(Seen.of(*parts), Seen.of(*parts[1:]), tuple(map(float, ROW_STARTS)))
 
 
 def _inside(starts: tuple[int, ...]) -> Floats:
@@ -98,37 +98,22 @@ def _inside(starts: tuple[int, ...]) -> Floats:
     return found
 
 
-def of_values(*levels: tuple[Floats, float]) -> Fit:
-    """Values above zero, in the classes between VALUE_ENDS, from counts of these and of classes 2, 8 ... times as wide
-    (`VALUE_LEVELS`), each with the standard deviation of its noise."""
-    return _of_values(tuple((np.asarray(noisy, dtype=np.float64).tobytes(), std) for noisy, std in levels))
-
-
-@lru_cache(maxsize=16)  # it takes a second, and every page about a look's file asks again
-def _of_values(levels: tuple[tuple[bytes, float], ...]) -> Fit:
-    parts, finest = [], np.arange(len(VALUE_ENDS) - 1)
-    for (noisy, std), wide in zip(levels, VALUE_LEVELS.values(), strict=False):
-        counts = np.frombuffer(noisy)
-        parts.append((counts, std, (np.arange(counts.size)[:, None] == finest >> wide).astype(np.float64)))
-    return _scaled(Seen.of(*parts), Seen.of(*(parts[1:] or parts)), VALUE_ENDS[:-1], np.inf, 0.0)
-
-
-def _scaled(seen: Seen, coarse: Seen, starts: tuple[float, ...], size_spread: float, one_row: float) -> Fit:
+def _scaled(seen: Seen, coarse: Seen, starts: tuple[float, ...]) -> Fit:
     """From the shapes, each times plausible numbers of units, and sums of two of them. `coarse` is what was seen, or
-    the part of it by which plausible ones are found; one_row, how much likelier than else it is beforehand that all are
-    in the first class, as a logarithm, of tables that can be seen: 0 for values, which are taken to be smooth."""
+    the part of it by which plausible ones are found. In tables that can be seen it is likelier beforehand, by ONE_ROW,
+    that all are in the first class."""
     shapes, scales, kinds, second = _shapes(starts)
     weighed = shapes @ seen.total.T / seen.std
     squares, noisy = (weighed**2).sum(axis=1), seen.noisy / seen.std
-    believed = kinds - ((scales - USUAL_SIZE) / size_spread) ** 2 / 2
+    believed = kinds - ((scales - USUAL_SIZE) / SIZE_SPREAD) ** 2 / 2
     numbers, steps = _numbers(weighed @ noisy / squares, 1 / np.sqrt(squares))
     seen_at_all = numbers > VISIBLE * seen.std.min()
-    alone = np.where(np.arange(believed.size) == second.size - len(starts), one_row, 0.0)[:, None] * seen_at_all
+    alone = np.where(np.arange(believed.size) == second.size - len(starts), ONE_ROW, 0.0)[:, None] * seen_at_all
     beforehand = (believed[:, None] + alone + np.log(steps)).ravel()
     in_coarse = shapes @ coarse.total.T
     off = rough(coarse, (numbers[:, :, None] * in_coarse[:, None, :]).reshape(-1, in_coarse.shape[1]))
     first, numbers = np.arange(numbers.size) // NUMBERS_TRIED, numbers.ravel()
-    heavier = (kinds - ((scales - USUAL_SIZE) / (2 * size_spread)) ** 2 / 2)[: second.size]
+    heavier = (kinds - ((scales - USUAL_SIZE) / (2 * SIZE_SPREAD)) ** 2 / 2)[: second.size]
     two, chance = _pairs(coarse, shapes[: second.size], scales, believed[: second.size] + second, heavier + second)
     chances = np.concatenate([beforehand, chance])
     every = np.concatenate([off, rough(coarse, two @ coarse.total.T)])
@@ -137,12 +122,10 @@ def _scaled(seen: Seen, coarse: Seen, starts: tuple[float, ...], size_spread: fl
     expected = np.concatenate([numbers[one, None] * shapes[first[one]], two[places[one.size :] - numbers.size]])
     known = chances[places] + logs
     octaves = np.log2(np.asarray(starts))
-    if one_row:
-        expected, known = _with_few_others(coarse, expected, known, octaves)
+    expected, known = _with_few_others(coarse, expected, known, octaves)
     away = np.abs(np.subtract.outer(octaves, octaves))
     groups = np.floor(octaves - octaves[0]).astype(np.int64)
-    own = _own(away) if one_row else ((1.0, np.zeros(away.shape)),)
-    return posterior(seen, expected, away, known, own, groups, DRAWN)
+    return posterior(seen, expected, away, known, _own(away), groups, DRAWN)
 
 
 def _own(away: Floats) -> Versions:

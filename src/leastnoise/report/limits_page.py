@@ -149,8 +149,6 @@ def _use(of: LimitSuggestion, file: str) -> list[Step]:
     columns = ", ".join(map(_text, of.by))
     ask = f"t.histogram({columns}, keys=keys, **a.limits)" if of.by else "t.count(**a.limits)"
     lines = [f"a = ln.load({_text(file)})", f"q = {ask}"]
-    kinds = {column: "mean" if column in of.means else "sum" for column in of.clips}
-    lines += [f"a.clips[{_text(column)}]   # the clip of a {kind} of it" for column, kind in kinds.items()]
     same = f"--by {quote(','.join(of.by))} --keys ..." if of.by else "..."
     command = f"leastnoise {'histogram' if of.by else 'count'} ... {same} --limits {quote(file)} --expect"
     with_keys = " and keys" if of.by else ""

@@ -1,4 +1,4 @@
-"""The class of a number of rows, or of a value's size, by integer arithmetic: the classes of `domain.size_classes`.
+"""The class of a number of rows, by integer arithmetic: the classes of `domain.size_classes`.
 
 A search through a hundred ends, written as nested choices, is text that an engine copies wherever the class is used:
 Spark's compiler ran out of a gigabyte of memory over it. The number of binary digits needs no search.
@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leastnoise.curator.aggregate.binning import double_literal
-from leastnoise.domain.size_classes import MOST_ROWS, VALUE_ENDS, VALUE_LEVELS, signed_classes
+from leastnoise.domain.size_classes import MOST_ROWS
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -44,33 +43,6 @@ def _with_class(rows: ir.Table, column: str, name: str, *, digits: int, alone: i
     shift = (1 << alone) - 1 - ((alone + 1) << digits)
     classed = ibis.ifelse(rows["_n"] < 1 << alone, rows["_n"] - 1, rows["_octave"] * (1 << digits) + first + shift)
     return rows.mutate(**{name: classed}).drop("_n", "_octave")
-
-
-def with_value_class(rows: ir.Table, column: str, name: str) -> ir.Table:
-    """Which class of (0, *VALUE_ENDS) a double in [0, VALUE_ENDS[-1]] is in; null stays null.
-
-    VALUE_ENDS begin at a power of two, 2 / scale, and an octave has two classes, by the digit after the first. So
-    n = floor(value * scale), exact because the scale is a power of two, has the class 2 o - 1 + digit if it is in
-    octave o from 1 on, and 0 below. The last end is in the last class.
-    """
-    import ibis
-
-    steps = (rows[column] * double_literal(2.0 / VALUE_ENDS[0])).floor().cast("int64")
-    rows = rows.mutate(_n=_cut(steps, int(2.0 / VALUE_ENDS[0] * VALUE_ENDS[-1]) - 1))
-    rows = rows.mutate(_octave=_octave(rows["_n"]))
-    digit = (rows["_n"] >> ibis.greatest(rows["_octave"] - 1, 0)) & 1
-    classed = ibis.ifelse(rows["_n"] < 2, ibis.literal(0, "int64"), rows["_octave"] * 2 - 1 + digit)
-    return rows.mutate(**{name: ibis.ifelse(rows["_n"].isnull(), ibis.null("int64"), classed)}).drop("_n", "_octave")
-
-
-def wider_class(code: ir.IntegerValue, level: str) -> ir.IntegerValue:
-    """The class of a wider level that a class of both signs lies in: the first 2^n on either side of zero are one."""
-    import ibis
-
-    wide, middle = VALUE_LEVELS[level], signed_classes("values") // 2
-    away = (code - middle).abs()
-    wider = (away + ((1 << wide) - 1)) >> wide
-    return ibis.ifelse(code < middle, -wider, wider) + signed_classes(level) // 2
 
 
 def _cut(number: ir.IntegerValue, most: int) -> ir.IntegerValue:

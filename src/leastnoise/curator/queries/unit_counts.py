@@ -1,11 +1,11 @@
-"""How many units have how many rows, in how many bins, with which values: what limits are proposed from.
+"""How many units have how many rows, in how many bins: what limits are proposed from.
 
 Of each unit one row is drawn, uniformly, by a hash of the unit and nothing else's: with N rows that lie in places 1,
 2 ... in n_1, n_2 ... of them, it is the row number (hash mod N) in the order of places. So what a unit adds depends on
 its own rows alone, is the same on every engine, and is one number in each histogram (`releases.unit_counts`, with the
-sensitivity and its proof). A unit with no row in the bins adds nothing, and one without a value nothing to that
-column's. The salt of that hash is made of public facts of the question, so every look at one question draws the same
-row, and the integers behind all of them are the same (`releases.looks`).
+sensitivity and its proof). A unit with no row in the bins adds nothing. The salt of that hash is made of public facts
+of the question, so every look at one question draws the same row, and the integers behind all of them are the same
+(`releases.looks`).
 """
 
 from __future__ import annotations
@@ -20,25 +20,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from leastnoise._support.directed_rounding import round_up, sqrt_up
 from leastnoise.curator import description
 from leastnoise.curator.aggregate import bounding
-from leastnoise.curator.aggregate.binning import as_double, clipped, double_literal, place_rows
+from leastnoise.curator.aggregate.binning import place_rows
 from leastnoise.curator.aggregate.every_bin import scattered
 from leastnoise.curator.aggregate.exact_totals import Aggregate, narrow
-from leastnoise.curator.aggregate.size_class import (
-    wider_class,
-    with_bin_class,
-    with_octave,
-    with_row_class,
-    with_value_class,
-)
+from leastnoise.curator.aggregate.size_class import with_bin_class, with_octave, with_row_class
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.queries.bin_totals import BinnedQuery
 from leastnoise.curator.queries.domains import limits_of, listed_domain
 from leastnoise.curator.queries.query import NamedRows
 from leastnoise.domain import Domain
-from leastnoise.domain.size_classes import BIN_STARTS, OCTAVES, ROW_STARTS, VALUE_ENDS, WIDE, signed_classes
+from leastnoise.domain.size_classes import BIN_STARTS, OCTAVES, ROW_STARTS, WIDE
 from leastnoise.errors import BadDomain, InvalidParameter, MissingParameter, WrongType
 from leastnoise.privacy.sensitivity import Sensitivity
-from leastnoise.releases.left_out import LeftOut
+from leastnoise.releases.left_out import MOST_BINS_WEIGHED
 from leastnoise.releases.limit_errors import AskedNoise
 from leastnoise.releases.limit_suggestion import LimitSuggestion
 from leastnoise.releases.release import Release
@@ -48,24 +42,18 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pyarrow as pa
 
-MAX_BINS = 2**20
-
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class UnitCounts(BinnedQuery):
-    """Each unit counted once by its rows, by their spread over the bins, by a bin, and by a value of each column."""
+    """Each unit counted once by its rows, by their spread over the bins, and by a bin."""
 
     kind: ClassVar[str] = "unit counts"
     row_is_code: ClassVar[bool] = False
-    values: tuple[str, ...]
     asked: AskedNoise  # of the question that the limits are for
-    means: tuple[str, ...] = ()  # those of `values` whose clip is for a mean; they are counted like the others
     after: LimitSuggestion | None = None  # an earlier look at the same, whose counts these are put together with
 
     @classmethod
-    def of(
-        cls, data: Dataset, by: Sequence[str], keys: Any, nulls: str, values: tuple[str, ...], asked: AskedNoise
-    ) -> UnitCounts:
+    def of(cls, data: Dataset, by: Sequence[str], keys: Any, nulls: str, asked: AskedNoise) -> UnitCounts:
         """The question, checked."""
         if by and keys is None:
             raise MissingParameter(
@@ -74,16 +62,13 @@ class UnitCounts(BinnedQuery):
                 example={"keys": ["a", "b"]},
             )
         domain = listed_domain(data, by, keys, nulls) if by else Domain()
-        if domain.size > MAX_BINS:
+        if domain.size > MOST_BINS_WEIGHED:
             raise BadDomain(
-                f"Limits can be proposed for {MAX_BINS:,} bins, and this domain has {domain.size:,}. Use coarser keys: "
-                "how many rows a unit has hardly depends on them."
+                f"Limits can be proposed for {MOST_BINS_WEIGHED:,} bins, and this domain has {domain.size:,}. Use "
+                "coarser keys: how many rows a unit has hardly depends on them."
             )
-        for column in values:
-            data.check_usable(column)
-            as_double(data.rows[column], column)
         limits = limits_of(data, bins=1, by=by, max_rows=1)
-        return cls(_data=data, _bins=domain, by=tuple(by), limits=limits, values=values, asked=asked)
+        return cls(_data=data, _bins=domain, by=tuple(by), limits=limits, asked=asked)
 
     def going_on(self, after: LimitSuggestion | None) -> UnitCounts:
         """The same question, whose answer is put together with an earlier one: refused where that is of another, by
@@ -113,12 +98,12 @@ class UnitCounts(BinnedQuery):
 
     @property
     def fingerprint(self) -> str:
-        """A hash of what makes it this question, all of it public: table, steps, unit, neighbours, keys, columns, and
-        which histograms are counted in which classes."""
+        """A hash of what makes it this question, all of it public: table, steps, unit, neighbours, keys, and which
+        histograms are counted in which classes."""
         keys = [[repr(axis.key(place)) for place in range(axis.size)] for axis in self._bins.axes]
-        classes = [list(ROW_STARTS), list(BIN_STARTS), list(OCTAVES), list(WIDE), list(VALUE_ENDS)]
+        classes = [list(ROW_STARTS), list(BIN_STARTS), list(OCTAVES), list(WIDE)]
         facts = [self._data.source.name, list(self._data.steps), list(self.unit), self.neighbours, list(self.by), keys]
-        text = json.dumps([*facts, list(self.values), self.layout.histograms, classes])
+        text = json.dumps([*facts, self.layout.histograms, classes])
         return hashlib.sha256(text.encode(errors="replace")).hexdigest()
 
     _limits_leave_out: ClassVar[bool] = False  # to count a unit once is the question
@@ -126,12 +111,7 @@ class UnitCounts(BinnedQuery):
     @property
     def layout(self) -> Layout:
         """Where each histogram is among the integers."""
-        return Layout(self._bins.size, self.values)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns whose values are counted."""
-        return self.values
+        return Layout(self._bins.size)
 
     @property
     def size(self) -> int:
@@ -160,16 +140,11 @@ class UnitCounts(BinnedQuery):
     def describe(self) -> str:
         """The question in public words, with what shaped the rows before it: nothing in it depends on a row."""
         place = f" by {', '.join(self.by)}" if self.by else ""
-        values = f", by one value of {description.shortened(self.values)}" if self.values else ""
         steps = description.all_steps(self._data.steps)
         return description.one_line(
-            f"{self._subject()}{place} ({self._size_in_words()}){values}, to propose limits{steps}; one "
+            f"{self._subject()}{place} ({self._size_in_words()}), to propose limits{steps}; one "
             f"{self._data.unit_name} counts once in each histogram; neighbours {self.neighbours}"
         )
-
-    def _values_left_out(self) -> Sequence[LeftOut]:
-        nulls = [LeftOut("null", columns=(column,)) for column in self.values]
-        return [*BinnedQuery._values_left_out(self), *nulls]
 
     def _released_as(self) -> tuple[str, Domain | None]:
         return "count", None
@@ -180,31 +155,21 @@ class UnitCounts(BinnedQuery):
             layout=self.layout,
             asked=self.asked,
             by=self.by,
-            means=self.means,
-            row_is_unit=self._data.row_is_unit,
             fingerprint=self.fingerprint,
             earlier=self.after,
         )
 
     def _coded(self, named: NamedRows) -> ir.Table:
-        """Unit, place, and the class of each value (null where there is none) of every row in the bins."""
+        """Unit and place of every row in the bins."""
         domain = replace(self._bins, names=named.by) if self._bins.names else self._bins
         rows = place_rows(named.rows, domain, name="_place")
-        for number, column in enumerate(named.columns):
-            rows = _with_signed_class(rows, column, f"_value{number}")
         rows = bounding.with_unit_word(rows.rename(code="_place"), named.unit, self._data.engine)
-        return rows.select(*named.unit, "_unit", "code", *(f"_value{n}" for n in range(len(named.columns))))
+        return rows.select(*named.unit, "_unit", "code")
 
     def _added_up(self, rows: ir.Table, unit: tuple[str, ...]) -> ir.Table:
         """How many units have each cell of the vector, which is called `bin`."""
-        import ibis
-
-        cells = [self._size_cells(self._drawn(rows, unit, "code"))]
-        for number in range(len(self.values)):
-            valued = self._drawn(rows.filter(rows[f"_value{number}"].notnull()), unit, f"_value{number}")
-            cells.append(self._value_cells(valued, number))
-        every = ibis.union(*cells) if len(cells) > 1 else cells[0]
-        return every.group_by("bin").aggregate(rows=every.count())
+        cells = self._size_cells(self._drawn(rows, unit))
+        return cells.group_by("bin").aggregate(rows=cells.count())
 
     def _size_cells(self, drawn: ir.Table) -> ir.Table:
         """The cells of rows, spread and bins that each unit is counted in."""
@@ -222,22 +187,13 @@ class UnitCounts(BinnedQuery):
             cells += [drawn["_shared"] + layout.start("shared"), drawn["code"] + layout.start("bins")]
         return drawn.select(bin=ibis.array(cells).unnest())
 
-    def _value_cells(self, drawn: ir.Table, number: int) -> ir.Table:
-        """The cells of all levels of one column's values that each unit is counted in."""
-        import ibis
-
-        layout = self.layout
-        cells = [wider_class(drawn["code"], level) + layout.start(level, number) for level in layout.value_levels]
-        return drawn.select(bin=ibis.array(cells).unnest())
-
-    def _drawn(self, rows: ir.Table, unit: tuple[str, ...], column: str) -> ir.Table:
+    def _drawn(self, rows: ir.Table, unit: tuple[str, ...]) -> ir.Table:
         """One row of each unit: `code`, how many of the unit's rows have it (_here), and how many rows it has (_total).
 
         With u the unit's hash, the row is number u mod N in the order of codes: exactly one code holds it.
         """
         import ibis
 
-        rows = rows.select(*unit, "_unit", code=rows[column])
         groups = rows.group_by([*unit, "_unit", "code"]).aggregate(_here=rows.count())
         of_unit = ibis.window(group_by=list(unit))
         upto = ibis.cumulative_window(group_by=list(unit), order_by="code")
@@ -256,13 +212,3 @@ class UnitCounts(BinnedQuery):
             counts[start : start + size] *= weight
             start += size
         return Aggregate(values=narrow(counts))
-
-
-def _with_signed_class(rows: ir.Table, column: str, name: str) -> ir.Table:
-    """`rows` with the class of a value in a new column, null where there is none: zero is in the middle."""
-    import ibis
-
-    rows = rows.mutate(_signed=clipped(as_double(rows[column], column), -VALUE_ENDS[-1], VALUE_ENDS[-1]))
-    rows = with_value_class(rows.mutate(_size=rows["_signed"].abs()), "_size", name)
-    signed = ibis.ifelse(rows["_signed"] < double_literal(0.0), -rows[name], rows[name])
-    return rows.mutate(**{name: signed + signed_classes("values") // 2})
