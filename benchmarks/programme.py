@@ -24,7 +24,7 @@ BENCHMARKS = (
     "denoising",
     "accuracy",
     "limits",
-    "limits_mean_clips",
+    "clips",
     "limits_peers",
     "heavy_noise",
     "flat_truths",

@@ -1,8 +1,7 @@
-"""Tables for the benchmark of clips for means: unit, bin and value of every row. All real.
+"""Tables for the benchmark of clips: unit, bin and value of every row. All real.
 
-The rule for means was settled on those called tuned; those called judged were written down before any of them was run.
-They judged it where values were counted in one set of classes; then wider classes were counted beside these, with the
-judged ones in sight, and those called newest were written down before any of them was run with that.
+The names of the three sets are of an earlier rule, which was settled on those called tuned and judged by the others.
+Quantiles by rank were settled on none of them.
 """
 
 from __future__ import annotations
