@@ -261,7 +261,7 @@ def _question(frame: pd.DataFrame, bins: int) -> UnitCounts:
     later = {"for_epsilon": None, "for_delta": None, "for_share": None}  # its noise is not used: see `_regret`
     by, keys = (("bin",), range(bins)) if bins > 1 else ((), None)
     request, table = PrivacyRequest(epsilon=1, delta=DELTA), ln.table(frame, unit="unit")
-    return limit_question(table._data, by, keys=keys, values=(), nulls="drop", request=request, **later)
+    return limit_question(table._data, by, keys=keys, nulls="drop", request=request, **later)
 
 
 def _look(name: str, question: UnitCounts, exact: Array, epsilon: float, share: float, draw: int) -> LimitSuggestion:

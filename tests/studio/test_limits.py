@@ -86,7 +86,7 @@ def test_a_limit_that_was_changed_is_not_published_as_proposed(tmp_path: Path, m
     """What is proposed has max_rows and max_per_bin; the one that stays says so, and the one that was changed does
     not."""
     monkeypatch.chdir(tmp_path)
-    proposed = property(lambda it: {name: ChosenLimit(n, it.id) for name, n in (("max_rows", 60), ("max_per_bin", 7))})
+    proposed = property(lambda it: {name: ChosenLimit(n, it.id) for name, n in (("max_rows", 31), ("max_per_bin", 7))})
     monkeypatch.setattr(ln.LimitSuggestion, "limits", proposed)  # whatever is drawn
     desk = visitor(tmp_path, datasets.visits())
     services = ", ".join(datasets.visit_keys()["service"])
@@ -94,7 +94,7 @@ def test_a_limit_that_was_changed_is_not_published_as_proposed(tmp_path: Path, m
     open_budget(desk)
     desk.send(LIMITS, go="suggest", budget="city.ledger", share="0.1")
     found = ln.load("people-limits.parquet")
-    rows, in_bin = 60, 7
+    rows, in_bin = 31, 7
     desk.send(LIMITS, go="take limits")
     desk.send(LIMITS, max_rows=str(rows - 1), max_per_bin=str(in_bin))
     desk.send("/job/people/privacy", pay="budget", budget="city.ledger", share="0.2")
