@@ -345,4 +345,8 @@ def test_the_headline_of_quantiles_of_groups_is_their_medians_and_not_how_many_t
     made = asked.release(epsilon=5, delta=1e-6)
     told = sentences.headline(contents.gather(made, estimate=None, graph=None))
     assert told.number == " to ".join(promise_sentences.number(value) for value in sorted(made.values[:, 1]))
-    assert told.label == "the median in each of 2 groups, from the least to the largest"
+    low, high = (end[:, 1] for end in made.interval(0.95))
+    reach = f"{promise_sentences.number(low.min())} to {promise_sentences.number(high.max())}"
+    assert told.label == (
+        "the median in each of 2 groups, from the least to the largest; their 95 % intervals reach from " + reach
+    )

@@ -171,7 +171,7 @@ def first_rows(made: Any, most: int = MAX_ROWS_SHOWN) -> PrintedRows:
     found, others = _without_others(made, made.to_arrow())
     rows = found.slice(0, most).to_pylist()
     for row in rows:
-        if getattr(made, "kind", "") in ("mean", "rate") and not row["enough"]:
+        if row.get("enough") is False:
             row[made.kind] = TOO_FEW
     return PrintedRows(
         names=[f"{name} (95 %)" if name in ("low", "high") else _heading(name) for name in found.column_names],

@@ -47,7 +47,7 @@ def release(
     if zones is not None:
         return zone_map(zones, raw=release, estimate=estimate, ax=ax)
     if isinstance(release, QuantileRelease) and release.domain is not None:
-        return quantiles.boxes(release, confidence=confidence, ax=ax)
+        return quantiles.groups(release, confidence=confidence, ax=ax)
     values = np.asarray(release.values, dtype=float)
     caption = canvas.noise_and_promise(release) + canvas.too_few(values)
     cells = lattice_cells(release)

@@ -1,50 +1,60 @@
-"""Quantiles of groups as boxes."""
+"""Quantiles of groups: a row for each group, and in it one below the other its levels, each with its interval."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from leastnoise._support.validation import Number
 from leastnoise.plot import canvas
-from leastnoise.plot.canvas import BLUE, INK, QUIET, SKY
-from leastnoise.releases.quantile import QuantileRelease
+from leastnoise.plot.canvas import BLUE, INK, QUIET
+from leastnoise.releases.display import TOO_FEW
+from leastnoise.releases.quantile import QuantileRelease, levels_drawn, too_few_beside
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MAX_BOXES = 60
+MAX_GROUPS_DRAWN = 60
 
 
-def boxes(release: QuantileRelease, *, confidence: Number = 0.95, ax: Axes | None = None) -> Axes:
-    """A row for each group: a line through the outer levels, a box between the inner ones, a mark at the middle one,
-    and below it a thin line, its interval of this `confidence`."""
-    levels, count = release.levels, len(release.levels)
-    groups = min(release.found.groups, MAX_BOXES)
-    values = np.atleast_2d(release.values)[:groups]
-    low, high = (np.atleast_2d(end)[:groups] for end in release.interval(confidence))
-    ax = canvas.axes(ax, 6.4, 1.8 + 0.34 * max(3, groups))
-    places, middle = np.arange(groups), int(np.argmin(np.abs(np.array(levels) - 0.5)))
-    inner = count // 4
-    ax.hlines(places + 0.3, low[:, middle], high[:, middle], color=QUIET, linewidth=1)
-    ax.hlines(places, values[:, 0], values[:, -1], color=BLUE, linewidth=1.5)
-    if count >= 4:
-        ax.barh(places, values[:, count - 1 - inner] - values[:, inner], left=values[:, inner], height=0.4, color=SKY)
-    ax.plot(values.T, np.broadcast_to(places, (count, groups)), "o", color=BLUE, markersize=4)
-    ax.plot(values[:, middle], places, "|", color=INK, markersize=14, markeredgewidth=2.5)
-    title, names = release.bin_names(groups * count)
-    ax.set_yticks(places, [name.rpartition(", ")[0] for name in names[::count]], parse_math=False)
+def groups(release: QuantileRelease, *, confidence: Number = 0.95, ax: Axes | None = None) -> Axes:
+    """A row for each group, with a dot for each level and a line, its interval of this `confidence`. What cannot be
+    told is named instead."""
+    shown, count = levels_drawn(release.levels), min(release.found.groups, MAX_GROUPS_DRAWN)
+    values, low, high = (end[:count, shown] for end in (release.values, *release.interval(confidence)))
+    ax = canvas.axes(ax, 6.4, 1.8 + max(0.34, 0.17 * len(shown)) * max(3, count))
+    offsets = (np.arange(len(shown)) - (len(shown) - 1) / 2) * 0.8 / len(shown)
+    places = np.arange(count)[:, None] + offsets
+    told = ~np.isnan(values)
+    if release.has_intervals:
+        ax.hlines(places[told], low[told], high[told], color=INK, linewidth=1.1)
+    ax.plot(values[told], places[told], "o", color=BLUE, markersize=4)
+    least = float((low[told] if told.any() else low).min())
+    at: Any = {"textcoords": "offset points", "color": QUIET, "va": "center", "ha": "left", "annotation_clip": False}
+    levels = [release.levels[place] for place in shown]
+    ends = high if release.has_intervals else values
+    for group in range(count):
+        few = too_few_beside(told[group], levels)
+        for level, words, end, place in zip(levels, few, ends[group], places[group], strict=True):
+            if words:
+                ax.annotate(words, (least, place), xytext=(0, 0), fontsize=8.5 if words == TOO_FEW else 7, **at)
+            elif len(shown) > 1 and not np.isnan(end):
+                ax.annotate(f"{level:g}", (end, place), xytext=(4, 0), fontsize=7, **at)
+    title, names = release.bin_names(count * len(release.levels))
+    ax.set_yticks(range(count), [name.rpartition(", ")[0] for name in names[:: len(release.levels)]], parse_math=False)
     ax.tick_params(axis="y", length=0)
-    ax.set_ylim(groups - 0.4, -0.6)
+    ax.set_ylim(count - 0.4, -0.6)
     ax.set_ylabel(title.rpartition(" and ")[0], parse_math=False)
     ax.set_xlabel(release._words(release.column or "quantile"), parse_math=False)
     canvas.heading(ax, "Published quantiles")
-    shown = ", ".join(f"{level:g}" for level in levels)
-    some = "" if groups == release.found.groups else f" The first {groups} of {release.found.groups:,} groups."
-    canvas.caption(
-        ax,
-        f"Quantiles at {shown}; thin lines are {100 * float(confidence):g} % intervals at {levels[middle]:g}. "
-        f"{canvas.noise_and_promise(release)}{some}",
-    )
+    canvas.caption(ax, f"{_in_words(release, shown, count, confidence)} {canvas.noise_and_promise(release)}")
     return ax
+
+
+def _in_words(release: QuantileRelease, shown: list[int], count: int, confidence: Number) -> str:
+    levels = ", ".join(f"{release.levels[place]:g}" for place in shown)
+    lines = f"; lines are {100 * float(confidence):g} % intervals" if release.has_intervals else ""
+    some = "" if count == release.found.groups else f" The first {count} of {release.found.groups:,} groups."
+    fewer = "" if len(shown) == len(release.levels) else f" {len(shown)} of {len(release.levels):,} levels."
+    return f"Quantiles at {levels}{lines}.{fewer}{some}"

@@ -1,12 +1,18 @@
-"""Quantiles, in all or in each group: rising with the level, with intervals in value and errors in rank."""
+"""Quantiles, in all or in each group: rising with the level, with intervals in value and errors in rank.
+
+Where the 95 % interval of a quantile is the whole clip, nothing is known of it: it is not a number, and `enough` is
+False, as for a mean. The rule reads the interval alone, which is made from what was published.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leastnoise._support import validation
 from leastnoise._support.number_format import rounded
@@ -14,6 +20,7 @@ from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Floats, Number
 from leastnoise.releases import file_format, labels
 from leastnoise.releases.columns import key_columns, read_domain, write_domain
+from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.facts import Facts
 from leastnoise.releases.interval import Interval
 from leastnoise.releases.noise import Noise
@@ -35,6 +42,10 @@ def ranks_in_words(errors: Floats, levels: tuple[float, ...], why: str) -> str:
     listed = [f"{rounded(rows, 3)} rows at level {q:g}" for q, rows in zip(levels, errors, strict=True)]
     shown = ", ".join(listed) if len(listed) <= most else f"{rounded(float(errors.max()), 3)} rows at every level"
     return f"95 % of the time the rank of a quantile is off by at most {shown}, beyond the rows of its own step: {why}."
+
+
+MAX_LEVELS_DRAWN = 5  # of one group
+ENOUGH_CONFIDENCE = 0.95  # of the interval that must not be the whole clip
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -99,9 +110,30 @@ class QuantileRelease(Published):
         return self.found.note
 
     @property
+    def has_intervals(self) -> bool:
+        """Whether anything is known of where quantiles lie: drawn by rank, only if counts around them were paid for."""
+        return isinstance(self.found, HistogramQuantiles) or self.found.counts is not None
+
+    @property
+    def clip(self) -> tuple[float, float]:
+        """What values were clipped to."""
+        return self.found.steps.low, self.found.steps.high
+
+    @property
+    def enough(self) -> NDArray[np.bool_]:
+        """Whether a quantile can be told: its 95 % interval is not the whole clip. Shaped like `values`.
+
+        Without intervals nobody knows, and all are taken for known.
+        """
+        low, high = self.interval(ENOUGH_CONFIDENCE)
+        least, most = self.clip
+        return np.asarray((low > least) | (high < most) | (not self.has_intervals))
+
+    @property
     def values(self) -> Floats:
-        """The quantile of each level; with groups, a row a group."""
-        return self._shaped(self.found.values(self.levels))
+        """The quantile of each level; with groups, a row a group. Not a number (NaN) where the rows are too few to
+        tell."""
+        return np.where(self.enough, self._shaped(self.found.values(self.levels)), np.nan)
 
     def interval(self, confidence: Number = 0.95) -> Interval:
         """Where each quantile of the (clipped) data lies with this `confidence`, shaped like `values`.
@@ -150,8 +182,25 @@ class QuantileRelease(Published):
         return self.found.spread_in_words(digits)
 
     def errors_in_words(self) -> str:
-        """How far off the quantiles are, in rows; in the units of the values their intervals say it."""
-        return ranks_in_words(self.rank_errors(0.95), self.levels, self.found.why_in_words())
+        """How far off the quantiles are, in rows, and which cannot be told; in the units of the values their intervals
+        say it."""
+        ranks = ranks_in_words(self.rank_errors(0.95), self.levels, self.found.why_in_words())
+        return f"{ranks}{self._too_few_in_words()}"
+
+    def _too_few_in_words(self) -> str:
+        least, most = (rounded(end, 6) for end in self.clip)
+        if not self.has_intervals:
+            return (
+                f" No intervals were paid for: all that is known of a quantile's value is that it is {least} to {most}."
+            )
+        missing = int((~self.enough).sum())
+        whole = f"the 95 % interval is the whole clip, {least} to {most}"
+        if not missing:
+            return ""
+        if self.bins == 1:
+            return f" The rows are {TOO_FEW}: {whole}."
+        are = "is" if missing == 1 else "are"
+        return f" {missing:,} of {self.bins:,} quantiles {are} {TOO_FEW}: {whole}."
 
     def __repr__(self) -> str:
         by = "" if self.domain is None else f" of {self.found.groups:,} groups"
@@ -166,9 +215,16 @@ class QuantileRelease(Published):
         return {**columns, "level": list(self.levels) * self.found.groups}
 
     def _columns(self) -> dict[str, Any]:
-        """The groups, `level`, `quantile`, `low` and `high` (95 %)."""
+        """The groups, `level`, `quantile`, `low` and `high` (95 %), and `enough`."""
         low, high = self.interval(0.95)
-        return {**self.key_columns(), "quantile": self.values.ravel(), "low": low.ravel(), "high": high.ravel()}
+        ends = {"low": low.ravel(), "high": high.ravel()}
+        return {**self.key_columns(), "quantile": self.values.ravel(), **ends, "enough": self.enough.ravel()}
+
+    def _arrow(self, columns: dict[str, Any]) -> pa.Table:
+        """A quantile that cannot be told is null, and `enough` is false."""
+        import pyarrow as pa
+
+        return Published._arrow(self, columns | {"quantile": pa.array(columns["quantile"], mask=~columns["enough"])})
 
     def _shown_columns(
         self, confidence: Number = 0.95, estimate: Any = None, *, for_people: bool = False
@@ -188,6 +244,30 @@ class QuantileRelease(Published):
             "column": self.column,
         }
         file_format.write(path, self._file_table(), what="quantile release", facts=facts)
+
+
+def levels_drawn(levels: Sequence[float]) -> list[int]:
+    """The places of the quantiles that a picture has room for: all, or the outer ones, the middle and those between.
+
+    >>> levels_drawn([0.1, 0.5, 0.9]), levels_drawn([i / 20 for i in range(1, 20)])
+    ([0, 1, 2], [0, 4, 9, 14, 18])
+    """
+    last = len(levels) - 1
+    if last < MAX_LEVELS_DRAWN:
+        return list(range(last + 1))
+    middle = min(range(last + 1), key=lambda place: abs(levels[place] - 0.5))
+    return sorted({0, middle // 2, middle, (middle + last + 1) // 2, last})
+
+
+def too_few_beside(enough: NDArray[np.bool_], levels: Sequence[float]) -> list[str]:
+    """What a picture of one group says beside each of its levels that cannot be told; once where that is none.
+
+    >>> too_few_beside(np.array([True, False]), [0.5, 0.9]), too_few_beside(np.array([False, False]), [0.5, 0.9])
+    (['', '0.9: too few to tell'], ['too few to tell', ''])
+    """
+    if not enough.any():
+        return [TOO_FEW if place == (len(levels) - 1) // 2 else "" for place in range(len(levels))]
+    return ["" if told else f"{level:g}: {TOO_FEW}" for told, level in zip(enough, levels, strict=True)]
 
 
 def from_table(table: pa.Table, facts: Facts) -> QuantileRelease:

@@ -113,17 +113,17 @@ def _bars(contents: Contents) -> Picture:
     column = alt.param(name="column", value=_first(contents))
     tips = _tooltip(alt, contents)
     by = contents.keys[0].title if len(contents.keys) == 1 else "bin"
+    places = np.arange(contents.size)
+    if contents.shape == "bars" and labels.named(contents.domain):
+        places = labels.with_bars(contents.domain, np.asarray(contents.numbers[0].values, dtype=float))
     axis = alt.Axis(labelExpr="labels[datum.value]")  # two bins may be called the same
-    y = alt.Y("place:O", sort=None, title=by, axis=axis)
+    y = alt.Y("place:O", title=by, scale=alt.Scale(domain=list(range(places.size))), axis=axis)
     base = _switched(alt.Chart(data)).encode(y=y)
     wide = alt.condition("column == 'value'", alt.value(1), alt.value(0))
     if contents.shape == "dots":
         mark = base.mark_point(style="published", filled=True, size=70)
     else:
         mark = base.mark_bar(style="bars")
-    places = np.arange(contents.size)
-    if contents.shape == "bars" and labels.named(contents.domain):
-        places = labels.with_bars(contents.domain, np.asarray(contents.numbers[0].values, dtype=float))
     columns = _columns(contents, places)
     columns["place"] = list(range(places.size))
     names = alt.param(name="labels", value=columns["label"])
@@ -131,11 +131,15 @@ def _bars(contents: Contents) -> Picture:
     x = alt.X("shown:Q", title=contents.numbers[0].title.lower(), scale=scale, axis=alt.Axis(tickCount=8))
     layers = [mark.encode(x=x, tooltip=tips)]
     if contents.number("low") is not None:
-        rule = base.mark_rule(style="interval", strokeWidth=1.5)
+        rule = base.transform_filter("isValid(datum.value)").mark_rule(style="interval", strokeWidth=1.5)
         layers.append(rule.encode(x=alt.X("low:Q"), x2="high:Q", opacity=wide, tooltip=tips))
+    if contents.too_few:
+        few = base.transform_filter("!isValid(datum.value)").mark_text(style="beside", align="left", dx=4)
+        layers.append(few.encode(x=alt.datum(scale.domain[0]), text=alt.value(TOO_FEW), tooltip=tips))
     chart = alt.layer(*layers).add_params(column, names).properties(height=26 * places.size)
     some = labels.largest_in_words(places.size, contents.size)
-    return Picture(specification(chart), columns, _alt(contents, "A bar for each bin"), note=some)
+    mark = "A dot for each bin" if contents.shape == "dots" else "A bar for each bin"
+    return Picture(specification(chart), columns, _alt(contents, mark), note=some)
 
 
 def _line(contents: Contents) -> Picture:
@@ -166,6 +170,8 @@ def _line(contents: Contents) -> Picture:
 def _reach(columns: Rows, *, zero: bool) -> list[float]:
     """From the least to the most of all that can be shown, so that the switch never moves the axis."""
     ends = [np.asarray(columns[name], dtype=float) for name in ("value", "low", "high", "estimate") if name in columns]
+    told = ~np.isnan(ends[0])  # what cannot be told has an interval that says nothing, and is not drawn
+    ends = [end[told] for end in ends] if told.any() else ends
     every = np.concatenate([*ends, [0.0] if zero else []])
     low, high = float(np.nanmin(every)), float(np.nanmax(every))
     return [low, high + 0.02 * (high - low)] if low < high else [low - 1, high + 1]

@@ -52,7 +52,7 @@ class Column(NamedTuple):
     missing: str = ""  # what people read where there is no number
 
 
-Shape = Literal["one", "bars", "dots", "line", "image", "map", "areas", "boxes"]
+Shape = Literal["one", "bars", "dots", "line", "image", "map", "areas", "groups"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +91,7 @@ class Contents:
 
     @property
     def too_few(self) -> int:
-        """How many means have too few rows to tell."""
+        """How many means or quantiles have too few rows to tell."""
         values = self.number("value")
         return 0 if values is None else int(np.isnan(values).sum())
 
@@ -230,12 +230,12 @@ def _(quantiles: QuantileRelease) -> Contents:
     keys = tuple(Column(f"key{i}", title, values) for i, (title, values) in enumerate(titled.items()))
     low, high = quantiles.interval(0.95)
     numbers = (
-        Column("value", "Quantile", quantiles.values.ravel()),
+        Column("value", "Quantile", quantiles.values.ravel(), missing=TOO_FEW),
         Column("low", "Low", low.ravel()),
         Column("high", "High", high.ravel()),
     )
     found = _not_denoised(quantiles, keys, numbers)
-    return found if quantiles.domain is None else replace(found, shape="boxes")
+    return found if quantiles.domain is None else replace(found, shape="groups")
 
 
 @_contents.register

@@ -16,6 +16,7 @@ from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.estimate import Estimate
 from leastnoise.releases.other_keys import LABEL
 from leastnoise.releases.published import Published
+from leastnoise.releases.quantile import QuantileRelease
 from leastnoise.report import (
     charts,
     markup,
@@ -121,7 +122,7 @@ def page(
 
 
 def _pictures(contents: Contents) -> dict[str, Picture]:
-    made = {"chart": place_charts.main(contents) or quantile_charts.boxes(contents) or charts.main(contents)}
+    made = {"chart": place_charts.main(contents) or quantile_charts.groups(contents) or charts.main(contents)}
     of = contents.of
     if not isinstance(of, Estimate) and of.one_distribution:
         made["distribution"] = promise_charts.noise(of.distribution, of.noise_added_to)
@@ -260,11 +261,17 @@ def _faintest(contents: Contents) -> str:
 
 def _chart_caption(contents: Contents) -> str:
     below = _faintest(contents) if contents.shape in ("image", "map", "areas") else ""
-    low = contents.number("low") is not None and contents.shape in ("bars", "dots", "line")
-    bars = "Lines and bands are 95 % intervals of what was published. " if low else ""
+    low = contents.number("low") is not None and contents.shape in ("bars", "dots", "line", "groups")
+    mark = "Bands" if contents.shape == "line" else "Lines"
+    bars = f"{mark} are 95 % intervals of what was published. " if low and _has_intervals(contents) else ""
     none = "The intervals are not of the denoised values. " if contents.estimate is not None and low else ""
-    few = f"Bins without a mark are {TOO_FEW}. " if contents.too_few else ""
+    named = contents.shape in ("bars", "dots", "groups")  # in the chart itself
+    few = f"Bins without a mark are {TOO_FEW}. " if contents.too_few and not named else ""
     return (below + bars + none + few + _others_in_words(contents)).strip()
+
+
+def _has_intervals(contents: Contents) -> bool:
+    return not isinstance(contents.of, QuantileRelease) or contents.of.has_intervals
 
 
 def _others_in_words(contents: Contents) -> str:

@@ -35,6 +35,7 @@
         street: { color: street, strokeWidth: 0.6 }, scale: { color: ink, strokeWidth: 2.5 },
         zone: { strokeWidth: 0.6 },
         cell: { strokeWidth: 0 },
+        beside: { color: quiet, fontSize: 11, font },
         scale_name: { color: ink, fontSize: 12, font },
         scale_halo: { color: paper, strokeWidth: 6.5, opacity: 0.85 },
         scale_name_halo: { color: paper, stroke: paper, strokeWidth: 4.5, strokeJoin: "round", opacity: 0.85, fontSize: 12, font },

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from functools import singledispatch
 
 import numpy as np
@@ -64,13 +65,20 @@ def headline(contents: Contents) -> Headline:
     """The number that matters most, with how sure it is."""
     if contents.size == 1 and not isinstance(contents.of, SparseRelease):
         if contents.too_few:
-            divided_by = contents.of.divided_by if isinstance(contents.of, RatioRelease) else "count of rows"
-            return Headline(TOO_FEW.capitalize(), f"the noisy {divided_by} is within its noise")
+            return _too_few(contents.of, "count of rows")
         low, high = contents.number("low"), contents.number("high")
         sure = "one value" if low is None or high is None else between(low[0], high[0])
         counted = f"counted {scope(contents.of)}" if contents.of.kind == "count" else scope(contents.of)
         return Headline(number(contents.numbers[0].values[0]), f"{counted}, {sure}" if contents.of.left_out else sure)
     return _headline(contents.of) or Headline(f"{contents.size:,}", _kind(contents).lower())
+
+
+def _too_few(of: Published, counted: str) -> Headline:
+    """Where no number can be told, and why."""
+    if isinstance(of, QuantileRelease):
+        return Headline(TOO_FEW.capitalize(), f"the 95 % interval is the whole clip, {_from_to(of.clip)}")
+    divided_by = of.divided_by if isinstance(of, RatioRelease) else counted
+    return Headline(TOO_FEW.capitalize(), f"the noisy {divided_by} is within its noise")
 
 
 @singledispatch
@@ -84,24 +92,35 @@ def _(of: SparseRelease) -> Headline | None:
     return Headline(f"{of.bins:,}", f"of {of.domain_size:,} bins show; all others were below the threshold")
 
 
-def _headline_of_groups(values: Floats, name: str) -> Headline | None:
-    """From the least to the largest; of many groups, noise would choose these two."""
-    if len(values) > MAX_GROUPS:
-        return None
-    ends = [number(float(end)) for end in (values.min(), values.max())]
-    label = f"{name} in each of {len(values)} groups, from the least to the largest"
-    return Headline(" to ".join(dict.fromkeys(ends)), label)
+def _from_to(ends: Iterable[float]) -> str:
+    return " to ".join(dict.fromkeys(number(float(end)) for end in ends))
 
 
 @_headline.register
 def _(of: QuantileRelease) -> Headline | None:
     place = int(np.argmin(np.abs(np.array(of.levels) - 0.5)))
     name = "the median" if of.levels[place] == 0.5 else f"the quantile at {of.levels[place]:g}"
-    if of.domain is not None:
-        return _headline_of_groups(of.values[:, place], name)
     low, high = of.interval(0.95)
+    if of.domain is not None:
+        return _headline_of_groups(of, name, of.values[:, place], low[:, place], high[:, place])
+    if np.isnan(of.values[place]):
+        return _too_few(of, "")
     among = f" {scope(of)}" if of.left_out else ""
     return Headline(number(of.values[place]), f"{name}{among}, {between(low[place], high[place])}")
+
+
+def _headline_of_groups(of: QuantileRelease, name: str, values: Floats, low: Floats, high: Floats) -> Headline | None:
+    """From the least to the largest that can be told, and how far their intervals reach; of many groups, or where
+    nothing is known of how far they are off, noise would choose these two."""
+    told, groups = ~np.isnan(values), len(values)
+    if groups > MAX_GROUPS or not of.has_intervals:
+        return None
+    if not told.any():
+        return _too_few(of, "")
+    each = f"each of {groups} groups" if told.all() else f"{told.sum()} of {groups} groups (the others are {TOO_FEW})"
+    reach = f"their 95 % intervals reach from {_from_to((low[told].min(), high[told].max()))}"
+    ends = _from_to((values[told].min(), values[told].max()))
+    return Headline(ends, f"{name} in {each}, from the least to the largest; {reach}")
 
 
 @_headline.register(MeanRelease)
@@ -111,8 +130,7 @@ def _(of: MeanRelease | RatioRelease) -> Headline | None:
         return None
     mean = of.overall()
     if math.isnan(mean.value):
-        divided_by = "count of all rows" if isinstance(of, MeanRelease) else of.divided_by
-        return Headline(TOO_FEW.capitalize(), f"the noisy {divided_by} is within its noise")
+        return _too_few(of, "count of all rows")
     among = f" {scope(of)}" if of.left_out else ""
     return Headline(number(mean.value), f"over all bins{among}, {between(mean.low, mean.high)}")
 
