@@ -224,7 +224,7 @@ def test_every_place_says_what_was_left_out(flights: Table, tmp_path: Path) -> N
     asked = flights.histogram("month", keys=range(1, 13), max_rows=20)
     says = (
         "Not in these numbers: rows beyond 20 of one plane; rows with no plane; rows whose month is not one of the 12 "
-        "keys. Intervals are about what was counted."
+        "keys. Intervals cover the noise, not the rows left out."
     )
     release = asked.release(**ASK)
     expected = asked.expect(**ASK)

@@ -50,7 +50,9 @@ def test_a_csv_file_has_the_promise_and_the_frame(tmp_path: Path) -> None:
     e = r.denoise()
     comments, (names, *rows) = rows_of(r.to_csv(tmp_path / "numbers.csv", estimate=e, allow_seeded=True))
     assert any("epsilon = 1" in line for line in comments)
-    assert any("low and high hold the truth of a bin with 95 % confidence" in line for line in comments)
+    assert any(
+        "low and high are the ends of 95 % intervals, each bin by itself. They cover" in line for line in comments
+    )
     assert any(line.startswith("# denoised: ") and "at most" in line for line in comments)
     frame = r.to_pandas(estimate=e)
     assert frame["denoised_error"].tolist() == e.to_pandas()["denoised_error"].tolist() == [e.rmse] * 3

@@ -131,7 +131,7 @@ def test_denoised_tables_stand_beside_what_was_released(release: ln.CrosstabsRel
     assert header[-5:] == ["value", "low", "high", "denoised", "denoised_error"]
     expected = np.stack([table.values, *table.interval(0.8), one.values, error], axis=1)
     np.testing.assert_allclose(np.array([[float(cell) for cell in row[-5:]] for row in rows]), expected, atol=6e-7)
-    assert "80 % confidence" in comments[2]
+    assert "80 % intervals" in comments[2]
     assert any("denoised_error" in line for line in comments)
     frame = table.to_pandas(confidence=0.8, estimate=one)
     np.testing.assert_array_equal(frame[header[-5:]].to_numpy(), expected)

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 DIGITS = 12  # of a number that is not whole; its noise is far larger than what is cut
 MAX_WHOLE = 10**15  # a spreadsheet shows 15 digits, and zeros in place of further ones
-_COVERS = {
-    "every bin": "hold the truth of a bin",
-    "share of the bins": "hold the truth of that share of the bins on average, not of every single one,",
-    "prior": "hold the truth, if the prior that was stated is right,",
+_HOLD = {
+    "every bin": "each bin by itself",
+    "share of the bins": "of that share of the bins on average, not of every single one",
+    "prior": "each bin by itself, if the prior that was stated is right",
 }
 
 
@@ -105,7 +105,10 @@ def _ends(shown: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _interval_in_words(published: Published | SummaryRelease, confidence: float, names: tuple[str, ...]) -> str:
     promise = published.interval(confidence).promise if isinstance(published, Estimate) else "every bin"
-    return f"{' and '.join(names)} {_COVERS[promise]} with {100 * confidence:.4g} % confidence, each bin by itself."
+    return (
+        f"{' and '.join(names)} are the ends of {100 * confidence:.4g} % intervals, {_HOLD[promise]}. "
+        f"{published.provenance.covered_in_words('They')}"
+    )
 
 
 def _denoised_in_words(estimate: Estimate, confidence: float, has_ends: bool) -> str:

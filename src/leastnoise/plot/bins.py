@@ -58,7 +58,7 @@ def release(
         return _image(values, plane, caption, "Published values", ax, release)
     low, high = (np.asarray(end, dtype=float) for end in release.interval(confidence))
     better = None if estimate is None else column(estimate, "value")
-    caption = f"{caption} Lines are {100 * float(confidence):g} % intervals."
+    caption = f"{caption} {canvas.intervals(release, confidence)}"
     places = labels.with_bars(release.domain if release.covers_domain else None, values)
     if places is None:
         return steps(values, low, high, better, release.bin_names(MAX_BARS), caption, ax)

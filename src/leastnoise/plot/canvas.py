@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from leastnoise import errors
-from leastnoise._support.validation import Floats
+from leastnoise._support.validation import Floats, Number
 from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, Guarantee
 from leastnoise.releases.column_labels import labelled_facts
 from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.left_out import left_out_in_short
+from leastnoise.releases.promised import Promised
 from leastnoise.releases.published import Published
 
 if TYPE_CHECKING:
@@ -123,6 +124,12 @@ def left_out(release: Published) -> str:
     """Which rows are not in the numbers, for the caption; nothing where all are."""
     short = left_out_in_short(labelled_facts(release.left_out, release.provenance.labels), release.provenance.whom)
     return f" {short}" if short else ""
+
+
+def intervals(of: Promised, confidence: Number, marks: str = "Lines") -> str:
+    """What the lines or bands of a picture are, for its caption, and what they do not cover."""
+    told = f"{marks} are {100 * float(confidence):g} % intervals."
+    return f"{told} {of.provenance.covered_in_words('They')}" if of.left_out else told
 
 
 def weak(of: Published) -> str:

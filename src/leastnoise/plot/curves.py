@@ -64,5 +64,5 @@ def cumulative(curves: CumulativeTable, *, confidence: Number = 0.95, ax: Axes |
     noise = f"{table.mechanism.capitalize()} noise, standard deviation of a sum at most {curves.std.max():.4g}"
     promise = canvas.promise(table.guarantee, table.delta)
     rest = f"{canvas.weak(table)}{canvas.seeded(table)}{canvas.left_out(table)}"
-    canvas.caption(ax, f"{noise}; {promise}.{rest} Bands are {100 * float(confidence):g} % intervals.")
+    canvas.caption(ax, f"{noise}; {promise}.{rest} {canvas.intervals(table, confidence, 'Bands')}")
     return ax

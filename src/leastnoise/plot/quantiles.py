@@ -54,7 +54,7 @@ def groups(release: QuantileRelease, *, confidence: Number = 0.95, ax: Axes | No
 
 def _in_words(release: QuantileRelease, shown: list[int], count: int, confidence: Number) -> str:
     levels = ", ".join(f"{release.levels[place]:g}" for place in shown)
-    lines = f"; lines are {100 * float(confidence):g} % intervals" if release.has_intervals else ""
+    lines = f" {canvas.intervals(release, confidence)}" if release.has_intervals else ""
     some = "" if count == release.found.groups else f" The first {count} of {release.found.groups:,} groups."
     fewer = "" if len(shown) == len(release.levels) else f" {len(shown)} of {len(release.levels):,} levels."
-    return f"Quantiles at {levels}{lines}.{fewer}{some}"
+    return f"Quantiles at {levels}.{lines}{fewer}{some}"

@@ -58,7 +58,7 @@ def table(
         return _heat_maps(release, panels, release._shown_domain, ax, error)
     low, high = (np.asarray(end, dtype=float) for end in release.interval(confidence))
     better = shown.get("denoised", shown.get("truth"))
-    caption = f"{canvas.noise_and_promise(release)} Lines are {100 * float(confidence):g} % intervals.{error}"
+    caption = f"{canvas.noise_and_promise(release)} {canvas.intervals(release, confidence)}{error}"
     draw = bins.bars if release.bins <= labels.MAX_BARS else bins.steps
     name = "denoised" if "denoised" in shown else "truth"
     return draw(shown["published"], low, high, better, release.bin_names(labels.MAX_BARS), caption, ax, name)

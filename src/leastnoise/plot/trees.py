@@ -67,8 +67,8 @@ def tree(
     canvas.heading(ax, " › ".join(workload.levels))
     drawn = sum(workload.shape.sizes[: len(tables)])
     left = f"{drawn - len(shown):,} smaller nodes are not drawn. " if drawn > len(shown) else ""
-    marks = "." if estimate is None else f"; diamonds are denoised. {estimate.errors_in_words()}"
-    canvas.caption(ax, f"{left}Lines are {100 * level:g} % intervals{marks}", inches=4.0)  # names take the rest
+    marks = "" if estimate is None else f" Diamonds are denoised. {estimate.errors_in_words()}"
+    canvas.caption(ax, f"{left}{canvas.intervals(release, level)}{marks}", inches=4.0)  # names take the rest
     return ax
 
 

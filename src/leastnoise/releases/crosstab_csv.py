@@ -61,7 +61,8 @@ def write_release(
         most = "" if release.workload.cells_alike(table) else differ
         error = (
             f"{_what(release.weight)} with noise of standard deviation {most}{rounded(one.std)}, unbiased; low and "
-            f"high hold the truth with {100 * sure:.4g} % confidence, each cell by itself."
+            f"high are the ends of {100 * sure:.4g} % intervals, each cell by itself. "
+            f"{release.provenance.covered_in_words('They')}"
         )
         said = [
             error,

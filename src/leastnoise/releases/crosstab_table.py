@@ -74,7 +74,7 @@ class CrosstabTable(Release):
         return self.values.reshape(self.shape).copy()
 
     def interval(self, confidence: Number = 0.95, *, simultaneous: bool = False) -> Interval:
-        """Intervals that hold the truth with this `confidence`: each cell by itself, or all of the table at once
+        """Intervals that cover the noise with this `confidence`: each cell by itself, or all of the table at once
         (`simultaneous`).
 
         Cells share their noise with each other and with other tables; the intervals of all at once allow for that.

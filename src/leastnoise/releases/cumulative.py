@@ -43,7 +43,7 @@ class CumulativeTable(Frames):
         return np.asarray(np.sqrt(self._on_curve(found)))
 
     def interval(self, confidence: Number = 0.95, *, simultaneous: bool = False) -> Interval:
-        """Intervals that hold the truth with this `confidence`: each sum by itself, or all of them at once
+        """Intervals that cover the noise with this `confidence`: each sum by itself, or all of them at once
         (`simultaneous`), which is a band around the whole curve."""
         half = self._on_curve(
             self.table.within.errors.sum_half_widths(

@@ -1,4 +1,4 @@
-"""Where the truth lies: bin by bin, or of a sum of bins."""
+"""Where the truth of what was counted lies: bin by bin, or of a sum of bins."""
 
 from __future__ import annotations
 

@@ -96,11 +96,23 @@ class LeftOut:
 
 
 def left_out_in_words(facts: Sequence[LeftOut], unit: str | None) -> str:
-    """Which rows are not in the numbers, what was changed, and what intervals are about; "" where all is in them."""
+    """Which rows are not in the numbers, what was changed, and what intervals cover; "" where all is in them."""
     if not facts:
         return ""
     start = "Left out of every table" if any(map(_of_set, facts)) else "Not in these numbers"
-    return f"{_sentences(start, facts, unit)} Intervals are about what was counted."
+    return f"{_sentences(start, facts, unit)} {covered_in_words(facts)}"
+
+
+def covered_in_words(facts: Sequence[LeftOut], intervals: str = "Intervals") -> str:
+    """What intervals are about, after the noun for them: the noise alone, wherever rows are left out or changed.
+
+    >>> covered_in_words([LeftOut("max_rows", numbers=(5,))])
+    'Intervals cover the noise, not the rows left out.'
+    >>> covered_in_words([], "They")
+    'They cover the noise.'
+    """
+    clipped = " or the values clipped" if any(fact.kind in ("clip", "clip_norm") for fact in facts) else ""
+    return f"{intervals} cover the noise{f', not the rows left out{clipped}' if facts else ''}."
 
 
 def unknown_in_words(facts: Sequence[LeftOut], unit: str | None, bins: int | None) -> str:

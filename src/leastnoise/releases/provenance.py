@@ -16,7 +16,7 @@ from leastnoise.privacy.noise_reason import REASON_CODES, NoiseReason
 from leastnoise.privacy.strength import GaussianInstead, Strength, judge
 from leastnoise.releases.column_labels import labelled_in_words, unit_words
 from leastnoise.releases.facts import Facts
-from leastnoise.releases.left_out import LeftOut, read_left_out, write_left_out
+from leastnoise.releases.left_out import LeftOut, covered_in_words, read_left_out, write_left_out
 
 SEEDED_WARNING = "WARNING: the noise came from a test's seed, so it hides nothing. Never publish this."
 
@@ -70,8 +70,12 @@ class Provenance:
         return "" if self.strength is None or not self.strength.warns else self.strength.in_words()
 
     def left_out_in_words(self) -> str:
-        """Which rows are not in the numbers, and what intervals are about; nothing where all are in them."""
+        """Which rows are not in the numbers, and what intervals cover; nothing where all are in them."""
         return labelled_in_words(self.left_out, self.unit, self.labels)
+
+    def covered_in_words(self, intervals: str = "Intervals") -> str:
+        """What intervals cover."""
+        return covered_in_words(self.left_out, intervals)
 
     def limits_in_words(self) -> str:
         """How much of one unit was used; nothing where nothing is known."""

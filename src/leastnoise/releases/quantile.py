@@ -190,9 +190,7 @@ class QuantileRelease(Published):
     def _too_few_in_words(self) -> str:
         least, most = (rounded(end, 6) for end in self.clip)
         if not self.has_intervals:
-            return (
-                f" No intervals were paid for: all that is known of a quantile's value is that it is {least} to {most}."
-            )
+            return f" No intervals were paid for: nothing is known of where a quantile lies between {least} and {most}."
         missing = int((~self.enough).sum())
         whole = f"the 95 % interval is the whole clip, {least} to {most}"
         if not missing:

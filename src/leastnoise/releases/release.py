@@ -80,7 +80,7 @@ class Release(Published):
         return self.threshold
 
     def interval(self, confidence: Number = 0.95, *, simultaneous: bool = False) -> Interval:
-        """Intervals that hold the truth with this `confidence`: each bin by itself, or all at once (`simultaneous`).
+        """Intervals that cover the noise with this `confidence`: each bin by itself, or all at once (`simultaneous`).
 
         By the exact distribution on the grid. Real numbers were rounded to the grid before the noise, by half a step at
         most, which widens their interval by as much. Bins that nobody listed show because their noisy count reached

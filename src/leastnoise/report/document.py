@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 
 PUBLISHED = "as published"  # its error is known, the others are estimates
-INTERVALS = "Low and high (on a narrow screen, below the value) are 95 % intervals of what was published."
 
 
 def write(
@@ -263,7 +262,7 @@ def _chart_caption(contents: Contents) -> str:
     below = _faintest(contents) if contents.shape in ("image", "map", "areas") else ""
     low = contents.number("low") is not None and contents.shape in ("bars", "dots", "line", "groups")
     mark = "Bands" if contents.shape == "line" else "Lines"
-    bars = f"{mark} are 95 % intervals of what was published. " if low and _has_intervals(contents) else ""
+    bars = f"{mark} are 95 % intervals of the published values. " if low and _has_intervals(contents) else ""
     none = "The intervals are not of the denoised values. " if contents.estimate is not None and low else ""
     named = contents.shape in ("bars", "dots", "groups")  # in the chart itself
     few = f"Bins without a mark are {TOO_FEW}. " if contents.too_few and not named else ""
@@ -296,14 +295,14 @@ def _some_bins(contents: Contents) -> str:
 
 
 def _comments(contents: Contents) -> list[str]:
-    intervals = INTERVALS.replace(" (on a narrow screen, below the value)", "")
-    ends = intervals if contents.number("low") is not None else ""
+    ends = promise_sentences.intervals(contents.of) if contents.number("low") is not None else ""
     denoised = "" if isinstance(contents.of, Estimate) or contents.estimate is None else sentences.denoising(contents)
     return promise_sentences.comment_lines(contents.of, contents.of.explain(), ends, denoised, _some_bins(contents))
 
 
 def _table_caption(contents: Contents) -> str:
-    intervals = f"{INTERVALS} " if contents.number("low") is not None else ""
+    low = contents.number("low") is not None
+    intervals = f"{promise_sentences.intervals(contents.of, narrow=True)} " if low else ""
     return f"{intervals}Sort by a column's heading."
 
 

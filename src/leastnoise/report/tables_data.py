@@ -12,7 +12,7 @@ from leastnoise._support.validation import Floats
 from leastnoise.domain import Axis
 from leastnoise.releases import labels
 from leastnoise.report.contents import decimals, plain
-from leastnoise.report.promise_sentences import comment_lines
+from leastnoise.report.promise_sentences import comment_lines, intervals
 from leastnoise.report.tables_contents import ShownTable, TablesContents
 from leastnoise.report.tables_sentences import error_in_words
 
@@ -26,7 +26,7 @@ def data(contents: TablesContents, name: str, file: str) -> dict[str, Any]:
     return {
         "name": name,
         "file": file,
-        "notes": comment_lines(contents.of, contents.of.explain()),
+        "notes": comment_lines(contents.of, contents.of.explain(), intervals(contents.of)),
         "columns": [
             {
                 "name": column,

@@ -107,7 +107,7 @@
     if (!view.axes.length) {
       const [value] = view.values;
       panels.append(element("p", view.short(value), "only"));
-      panels.append(element("p", `95 % sure to lie between ${view.long(value - view.half)} and ${view.long(value + view.half)}.${view.denoised ? ` Denoised: ${view.long(view.denoised[0])}.` : ""}`));
+      panels.append(element("p", `95 % interval: ${view.long(value - view.half)} to ${view.long(value + view.half)}.${view.denoised ? ` Denoised: ${view.long(view.denoised[0])}.` : ""}`));
       return;
     }
     const plots = (view.axes.length > 1 ? drawMaps() : drawOneWay()).map(({ place, tip, make }) => {
@@ -160,7 +160,7 @@
   };
   const factsOf = (table) => {
     const cells = table.cells === 1 ? "1 cell" : `${whole.format(table.cells)} cells`;
-    const parts = [`${cells}, each within ± ${formatted(table.decimals).format(table.half)} of the truth 95 % of the time.`];
+    const parts = [`${cells}. 95 % of the time noise moves each by at most ${formatted(table.decimals).format(table.half)}.`];
     if (table.zero !== null && table.cells > 1) {
       parts.push(table.zero ? `${whole.format(table.zero)} of them cannot be told from zero.` : "All can be told from zero.");
     }
