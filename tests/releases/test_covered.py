@@ -44,7 +44,7 @@ KINDS: dict[str, tuple[str, Callable[[ln.Table], Any]]] = {
     "summary": (
         CLIPPED,
         lambda t: t.summarize(
-            by="carrier",
+            "carrier",
             keys=["AA", "UA"],
             max_rows=5,
             n=ln.stats.count(),
