@@ -347,7 +347,9 @@ def test_several_guarantees_are_named_and_alike() -> None:
     lines = ax.get_lines()[1:]  # the first is guessing
     assert len({(line.get_color(), str(line.get_linestyle())) for line in lines}) == len(SEVERAL)
     for line, guarantee in zip(lines, SEVERAL.values(), strict=True):
-        assert np.allclose(line.get_ydata(), guarantee.tradeoff(line.get_xdata()))
+        least = guarantee.tradeoff(line.get_xdata())
+        assert (line.get_ydata() <= least + 1e-12).all()
+        assert np.median(least - line.get_ydata()) < 1e-4
     own = plot.profile({"a": ln.PureDP(1)}, colours={"a": "red"}).get_lines()[0]
     assert own.get_color() == "red"
     first = next(iter(SEVERAL))

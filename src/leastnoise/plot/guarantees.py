@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from leastnoise import errors
+from leastnoise._support.number_format import percent_at_most
+from leastnoise._support.validation import Floats
 from leastnoise.plot import canvas
 from leastnoise.plot.canvas import BLUE, FAINT, GREEN, INK, ORANGE, QUIET, SKY
+from leastnoise.privacy.attack_curve import attack_curve
 from leastnoise.privacy.guarantee import Guarantee
 
 if TYPE_CHECKING:
@@ -85,38 +90,43 @@ def tradeoff(
     colours: Mapping[str, str] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """The least miss rate of any attack, for each false-alarm rate; the diagonal is guessing.
+    """The least miss rate of any attack, for each false-alarm rate; the diagonal is guessing. No line is drawn above
+    what it stands for.
 
     guarantee: one, or several by name, which are laid over one another.
     colours: of some of the names, where ours will not do. ax: where to draw; a new figure if None.
     """
     ax = canvas.axes(ax, 4.6, 4.6)
     several = _several(guarantee)
-    rates = np.concatenate([np.linspace(0, 0.02, 81), np.linspace(0.02, 1, 321)[1:]])
     ax.plot([0, 1], [1, 0], color=QUIET, linewidth=1, linestyle=(0, (4, 3)))
     for curve in _curves(several, colours):
-        missed, caught = curve.guarantee.tradeoff(rates), 1 - float(curve.guarantee.tradeoff(0.05))
+        rates, found = attack_curve(partial(_found, curve.guarantee))
+        missed, caught = 1 - found, percent_at_most(float(_found(curve.guarantee, 0.05)))
         if not curve.name:
             ax.fill_between(rates, 0, missed, color=FAINT, alpha=0.45, linewidth=0)
-        label = f"{curve.name}: {100 * caught:.3g} % caught at 5 %"
+        label = f"{curve.name}: {caught} % caught at 5 %"
         ax.plot(rates, missed, color=curve.colour, linewidth=2, linestyle=curve.dashes, label=label)
         if not curve.name:
-            _point_out(ax, caught)
+            _point_out(ax, float(curve.guarantee.tradeoff(0.05)), caught)
     ax.text(0.61, 0.45, "guessing", fontsize=8.5, color=QUIET, rotation=-45, ha="center", va="center")
     ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
     ax.set_xlabel("false alarms of an attack")
-    ax.set_ylabel("people it misses")
+    ax.set_ylabel("missed of those present")
     canvas.heading(ax, "No attack gets below the line" if "" in several else "No attack gets below its line")
     _finish(ax, several, "Grey: impossible." if "" in several else "")
     return ax
 
 
-def _point_out(ax: Axes, caught: float) -> None:
+def _found(guarantee: Guarantee, false_alarms: ArrayLike) -> Floats:
+    return 1 - guarantee.tradeoff(false_alarms)
+
+
+def _point_out(ax: Axes, missed: float, caught: str) -> None:
     """What an attack with 5 % false alarms finds."""
-    ax.plot([0.05], [1 - caught], "o", color=ORANGE, markersize=6)
+    ax.plot([0.05], [missed], "o", color=ORANGE, markersize=6)
     ax.annotate(
-        f"5 % false alarms:\nat most {100 * caught:.3g} % caught",
-        (0.05, 1 - caught),
+        f"5 % false alarms:\nat most {caught} % caught",
+        (0.05, missed),
         xytext=(0.30, 0.86),
         textcoords="data",
         fontsize=9,

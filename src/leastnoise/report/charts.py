@@ -138,8 +138,9 @@ def _bars(contents: Contents) -> Picture:
         layers.append(few.encode(x=alt.datum(scale.domain[0]), text=alt.value(TOO_FEW), tooltip=tips))
     chart = alt.layer(*layers).add_params(column, names).properties(height=26 * places.size)
     some = labels.largest_in_words(places.size, contents.size)
-    mark = "A dot for each bin" if contents.shape == "dots" else "A bar for each bin"
-    return Picture(specification(chart), columns, _alt(contents, mark), note=some)
+    mark = "dot" if contents.shape == "dots" else "bar"
+    each = f"A {mark} for each bin" if not some else f"A {mark} for each of the {places.size} largest bins"
+    return Picture(specification(chart), columns, _alt(contents, each), note=some)
 
 
 def _line(contents: Contents) -> Picture:
@@ -164,7 +165,8 @@ def _line(contents: Contents) -> Picture:
     )
     layers.append(dot.add_params(near))
     chart = alt.layer(*layers).add_params(alt.param(name="column", value=_first(contents)))
-    return Picture(specification(chart), columns, _alt(contents, "A line through all bins"), note=note, ratio=0.45)
+    through = "A line through means of neighbouring bins" if note else "A line through all bins"
+    return Picture(specification(chart), columns, _alt(contents, through), note=note, ratio=0.45)
 
 
 def _reach(columns: Rows, *, zero: bool) -> list[float]:
@@ -234,7 +236,7 @@ def _image(contents: Contents) -> Picture:
     taller = 1.0 if cells is None else cells.aspect
     ratio = min(1.1, max(0.3, taller * rows / across))
     ratio = ratio if cells is not None else min(ratio, 0.1 + ROW_OVER_WIDTH * rows)
-    return Picture(specification(chart), columns, _alt(contents, "An image of the lattice"), note=note, ratio=ratio)
+    return Picture(specification(chart), columns, _alt(contents, "A heat map"), note=note, ratio=ratio)
 
 
 def _numbers_in_cells(alt: Any, contents: Contents, base: Any, across: int) -> list[Any]:
@@ -345,7 +347,7 @@ def _map(contents: Contents) -> Picture:
     return Picture(
         specification(chart),
         columns,
-        _alt(contents, "A map with a dot for each bin"),
+        _alt(contents, "A map with a dot for each bin" if every == 1 else f"A map with a dot for one bin of {every:,}"),
         note=note,
         ratio=ratio,
         extra=extra,

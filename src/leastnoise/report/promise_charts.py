@@ -8,21 +8,21 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leastnoise._support.number_format import percent_at_most
+from leastnoise._support.number_format import percent_at_most, rounded
 from leastnoise._support.validation import Floats
+from leastnoise.privacy.attack_curve import attack_curve
 from leastnoise.privacy.distributions import Distribution, Laplace
-from leastnoise.report.picture import Picture, Rows, altair, round_step, specification
+from leastnoise.report.picture import Picture, Rows, altair, specification
 
 
 def tradeoff(most_found: Callable[[ArrayLike], Floats]) -> Picture:
-    """How many people an attack finds against its false alarms: the promise, and mere guessing."""
+    """What part of those present an attack finds against its false alarms: the promise, and mere guessing."""
     alt = altair()
-    rates = np.concatenate([np.linspace(0, 0.04, 21), np.linspace(0.04, 1, 49)[1:]])
-    found = most_found(rates)
-    columns: Rows = {"alarms": (100 * rates).tolist(), "found": (100 * found).tolist()}
+    curve = attack_curve(most_found)
+    columns: Rows = {"alarms": (100 * curve.false_alarms).tolist(), "found": (100 * curve.found).tolist()}
     data = alt.NamedData("bins")
     x = alt.X("alarms:Q", title="false alarms of an attack, %", scale=alt.Scale(domain=[0, 100], nice=False))
-    y = alt.Y("found:Q", title="people it finds, %", scale=alt.Scale(domain=[0, 100], nice=False))
+    y = alt.Y("found:Q", title="found of those present, %", scale=alt.Scale(domain=[0, 100], nice=False))
     tips = [alt.Tooltip("alarms:Q", format=".3~g", title="false alarms, %"),
             alt.Tooltip("found:Q", format=".4~g", title="found at most, %")]  # fmt: skip
     line = alt.Chart(data).mark_line(style="promise").encode(x=x, y=y, tooltip=tips)
@@ -34,24 +34,24 @@ def tradeoff(most_found: Callable[[ArrayLike], Floats]) -> Picture:
     return Picture(specification(alt.layer(guess, line)), columns, sentence, ratio=0.8)
 
 
-def noise(distribution: Distribution, added_to: str) -> Picture:
-    """How likely each size of the noise is."""
+def noise(distribution: Distribution, added_to: str) -> Picture | None:
+    """How likely each size of the noise is; None where it is 0 with 95 % or more, and there is nothing to draw."""
     alt = altair()
-    reach = 4 * distribution.std or 1.0  # noise far finer than its grid is none
-    sizes = np.linspace(-reach, reach, 121)
-    if isinstance(distribution, Laplace):
-        height = np.exp(-np.abs(sizes) * math.sqrt(2) / distribution.std)
-    else:
-        height = np.exp(-((sizes / distribution.std) ** 2) / 2)
-    half = distribution.half_width(0.95)
+    reach, half = 4 * distribution.std, distribution.half_width(0.95)
+    if not half or not reach:
+        return None
+    bound = np.repeat([-half, half], 2)  # the shade ends there, straight down
+    sizes = np.sort(np.concatenate([np.linspace(-reach, reach, 121), bound]))
+    relative = np.abs(sizes) / distribution.std
+    height = np.exp(-math.sqrt(2) * relative) if isinstance(distribution, Laplace) else np.exp(-(relative**2) / 2)
     inside = np.abs(sizes) <= half
+    inside[[np.searchsorted(sizes, -half), np.searchsorted(sizes, half, side="right") - 1]] = False
     columns: Rows = {
         "size": sizes.tolist(),
         "height": height.tolist(),
         "inside": np.where(inside, height, 0.0).tolist(),
     }
-    step = round_step(reach)
-    ticks = alt.Axis(values=[-step, 0, step], format=",.3~r", labelOverlap=False)
+    ticks = alt.Axis(values=[-half, 0, half], format=",.3~r", labelOverlap=False)
     x = alt.X(
         "size:Q", title=f"noise added to {added_to}", axis=ticks, scale=alt.Scale(domain=[-reach, reach], nice=False)
     )
@@ -59,5 +59,5 @@ def noise(distribution: Distribution, added_to: str) -> Picture:
     base = alt.Chart(alt.NamedData("bins")).encode(x=x)
     area = base.mark_area(style="band").encode(y=alt.Y("inside:Q", title=None, axis=quiet))
     line = base.mark_line(style="promise").encode(y=alt.Y("height:Q", title=None, axis=quiet))
-    sentence = f"The distribution of the noise: 95 % of it lies within {half:.4g} of zero, the shaded part."
+    sentence = f"The distribution of the noise: 95 % of it lies within {rounded(half)} of zero, the shaded part."
     return Picture(specification(alt.layer(area, line)), columns, sentence, ratio=0.8)
