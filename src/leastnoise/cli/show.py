@@ -64,9 +64,11 @@ def _tables(loaded: ln.CrosstabsRelease | ln.CrosstabsEstimate, most: int) -> Ta
     for name in ("cells", "error about", "at most (95 %)", "was", "better beyond chance"):
         table.add_column(name, justify="right")
     for columns in loaded.tables[:most]:
-        cells, risks, was = f"{loaded.workload.cells_of(columns):,}", loaded.risks, loaded.std[columns]
-        error = [rounded(value, 3) for value in (risks.rmse(columns), risks.rmse_at_most(0.95, columns).value, was)]
-        better = {True: "yes", False: "no", None: ""}[risks.is_below(was, columns)]
+        cells, one = f"{loaded.workload.cells_of(columns):,}", loaded[columns]
+        found = [one.std] if one.kept else [one.rmse, one.rmse_at_most(0.95).value, one.std]
+        error = [rounded(value, 3) for value in found]
+        error = ["", "", *error] if one.kept else error
+        better = "kept" if one.kept else {True: "yes", False: "no", None: ""}[one.better_than_raw]
         table.add_row(escape(printable(table_name(columns, loaded.provenance.labels))), cells, *error, better)
     return table
 

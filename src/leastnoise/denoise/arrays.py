@@ -22,6 +22,7 @@ from leastnoise.graphs.graph import Graph, check_graph
 
 Mechanism = Literal["gaussian", "laplace"]
 Floats = NDArray[np.float64]
+LEAST_SIGMA = 1e-60  # its fourth power is far from underflow
 LARGE_ON_DEVICE = 1 << 28  # values, from where on the broadcast costs more than the wait for one number
 
 
@@ -76,8 +77,8 @@ def sigmas_of(sigma: Any, shape: tuple[int, ...], *, broadcast: bool = False) ->
     broadcast: whether NumPy's rules may bring it to the shape.
     """
     if not array_api_compat.is_array_api_obj(sigma) and not isinstance(sigma, (list, tuple)):
-        return validation.number("sigma", sigma)
-    level = validation.numbers("sigma", as_host(sigma))
+        return float(_not_tiny(validation.number("sigma", sigma)))
+    level = _not_tiny(validation.numbers("sigma", as_host(sigma)))
     try:
         fits = broadcast or level.shape in ((), shape)
         full = np.broadcast_to(level, shape) if fits else None
@@ -90,6 +91,17 @@ def sigmas_of(sigma: Any, shape: tuple[int, ...], *, broadcast: bool = False) ->
             parameter="sigma",
         )
     return float(level.flat[0]) if (level == level.flat[0]).all() else np.array(full)
+
+
+def _not_tiny(sigma: Any) -> Any:
+    """Refuse noise whose fourth power underflows, and with it every estimate of an error."""
+    if np.size(sigma) and float(np.min(sigma)) < LEAST_SIGMA:
+        raise errors.OutOfRange(
+            f"sigma = {float(np.min(sigma)):.3g} is too small for doubles: its squares underflow. Multiply y and sigma "
+            "by 1e60, or use the values as they are.",
+            parameter="sigma",
+        )
+    return sigma
 
 
 def mean_square(sigma: float | Floats) -> Any:

@@ -96,9 +96,11 @@ def _denoiser(function: Callable[P, Estimate], *, rowwise: bool) -> Denoiser[P]:
 
 def _of_release(name: str, release: Release, sigma: Any, axis: Any, options: dict[str, Any]) -> Estimate:
     """A release knows its noise, its keys and its promise, and the estimate keeps them."""
+    if release.noise.is_none:  # there is nothing to take out, whatever sigma is
+        sigma = 1.0
     one = sigmas_of(sigma, release.values.shape)
     near = isinstance(one, float) and any(abs(one / known - 1) < 0.01 for known in (release.std, release.sigma))
-    if not near:
+    if not near and not release.noise.is_none:
         shown = f"{one:.6g}" if isinstance(one, float) else "another for each value"
         raise errors.InvalidParameter(
             f"The noise of this release has the standard deviation {release.std:.6g}, and sigma was {shown}. It "

@@ -114,7 +114,9 @@ def _interval_in_words(published: Published | SummaryRelease, confidence: float,
 def _denoised_in_words(estimate: Estimate, confidence: float, has_ends: bool) -> str:
     ends = f" {_interval_in_words(estimate, confidence, ('denoised_low', 'denoised_high'))}" if has_ends else ""
     error = " denoised_error: that error, estimated." if estimate.rmse is not None else ""
+    error = " denoised_error: that error." if estimate.kept else error
     made = f"denoised: the values with noise taken back out by {estimate.method}."
+    made = f"denoised: what {estimate.method} found." if estimate.kept else made
     return f"{made} {estimate.errors_in_words()}{error}{ends}"
 
 

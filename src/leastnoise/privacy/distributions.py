@@ -189,7 +189,8 @@ class Laplace:
         """log P(noise >= k) on the grid 1, and between whole numbers what continues it."""
         step = 1 / self.scale
         ahead = -np.maximum(k, 1.0) * step - math.log1p(math.exp(-step))
-        behind = np.log1p(-np.exp(-(1 - np.minimum(k, 1.0)) * step) / (1 + math.exp(-step)))
+        with np.errstate(divide="ignore"):  # log 0, where noise is far finer than its grid
+            behind = np.log1p(-np.exp(-(1 - np.minimum(k, 1.0)) * step) / (1 + math.exp(-step)))
         return np.where(k > 1, ahead, behind)
 
     def pair_half_width(self, ratio: float, confidence: float) -> float:

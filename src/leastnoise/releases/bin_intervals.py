@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 def interval(e: Estimate, confidence: float) -> EstimateInterval:
     """Where the truth lies, bin by bin."""
+    if e.noise.is_none:
+        return _raw_interval(e, raw_half_width(e, confidence))
     reach = NormalDist().inv_cdf((1 + confidence) / 2)
     if e.exact_std is not None and e.mechanism == "gaussian":
         # Half a step for the noise's rounding and half for the value's: a proof for a bin that is left as it is; a
@@ -36,7 +38,7 @@ def interval(e: Estimate, confidence: float) -> EstimateInterval:
         )
     if e.posterior_std is not None:
         return _around(e, e.values, reach * e.posterior_std, "prior")
-    raw = _raw_half_width(e, confidence)
+    raw = raw_half_width(e, confidence)
     half = _half_length(e, confidence, raw)
     around = _around(e, e.values, half, "share of the bins") if half < raw else _raw_interval(e, raw)
     return _from_zero(e, confidence, raw, around) if e.nonnegative else around
@@ -78,10 +80,11 @@ def _from_zero(e: Estimate, confidence: float, raw: float, other: EstimateInterv
     return EstimateInterval(low, high, "share of the bins") if shorter else other
 
 
-def _raw_half_width(e: Estimate, confidence: float) -> float:
-    """That of the release's own interval: real numbers were rounded to the grid before the noise, whole ones not."""
+def raw_half_width(e: Estimate, confidence: float, bins: int = 1) -> float:
+    """That of the release's own interval, of one bin or of so many at once: real numbers were rounded to the grid
+    before the noise, whole ones not."""
     whole = "int" in str(e.noisy.dtype)
-    return e.distribution.half_width(confidence) + (0.0 if whole else e.grid / 2)
+    return e.distribution.half_width(confidence, bins) + (0.0 if whole else e.grid / 2)
 
 
 def _raw_interval(e: Estimate, raw: float) -> EstimateInterval:

@@ -67,7 +67,7 @@ def write_release(
         said = [
             error,
             _cumulative_in_words(release, table, sure),
-            "" if beside is None else f"denoised: the same with noise taken back out. {_error_in_words(beside)}",
+            "" if beside is None else f"denoised: {_denoised_in_words(beside)}",
             _rounding_in_words(step, "low is rounded down and high up, so that they hold as before"),
         ]
         return _lines(table, release, said, one.domain, numbers)
@@ -77,6 +77,12 @@ def write_release(
 
 def _error(one: CrosstabTableEstimate) -> dict[str, list[str]]:
     return {"denoised_error": [csv_text.number(one.rmse)] * one.values.size}
+
+
+def _denoised_in_words(one: CrosstabTableEstimate) -> str:
+    if one.kept:
+        return f"as published, since denoising kept this table. denoised_error: its known error, {rounded(one.std)}."
+    return f"the same with noise taken back out. {_error_in_words(one)}"
 
 
 def _error_in_words(one: CrosstabTableEstimate) -> str:
@@ -120,9 +126,11 @@ def write_estimate(
             **_error(one),
             "noisy": _written(one.noisy, nearest(step)),
         }
+        made = "as published, since denoising kept this table" if one.kept else "with noise taken back out"
+        known = f"denoised_error: its known error, {rounded(one.std)}." if one.kept else _error_in_words(one)
         error = (
-            f"{_what(estimate.weight)} with noise taken back out; noisy is what was released, with noise of standard "
-            f"deviation {rounded(one.std)}. {_error_in_words(one)}"
+            f"{_what(estimate.weight)} {made}; noisy is what was released, with noise of standard deviation "
+            f"{rounded(one.std)}. {known}"
         )
         said = [error, _rounding_in_words(step, "noisy is, too")]
         return _lines(table, estimate, said, one.domain, numbers)

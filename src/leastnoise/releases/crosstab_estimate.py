@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from leastnoise.privacy.noise_choice import Mechanism
 
 Floats = NDArray[np.float64]
+KEPT = 1e-6  # of a standard deviation, to which values that were kept are the same
 TABLES_NAMED = 5  # of those that are not better
 
 
@@ -101,7 +102,7 @@ class CrosstabsEstimate(TableSet):
     @property
     def tables_not_better(self) -> tuple[Table, ...]:
         """The tables of which it cannot be said that they are better than as published, each judged by itself."""
-        return tuple(table for table in self.tables if self.risks.is_below(self.std[table], table) is False)
+        return tuple(table for table in self.tables if self[table].better_than_raw is False)
 
     @property
     def published_rmse(self) -> float:
@@ -156,8 +157,19 @@ class CrosstabsEstimate(TableSet):
             f"zero, and the tables agree with each other.{held}\n{self.promise_in_words(self.errors_in_words())}"
         )
 
+    @property
+    def kept(self) -> bool:
+        """Whether every table is as it was published: then its error is that of the noise, which is known."""
+        off = KEPT * min(self.std.values())
+        return all(np.abs(block - self.noisy[table]).max(initial=0.0) <= off for table, block in self.blocks.items())
+
     def errors_in_words(self) -> str:
         """How far off a cell is, and was."""
+        if self.kept:
+            return (
+                "The tables are kept as they were published, and so is their error: the standard deviation of a cell "
+                f"is {rounded(self.published_rmse, 3)} over all tables."
+            )
         return (
             f"The error of a cell, over all tables, is about {rounded(self.rmse, 3)}, and at most "
             f"{rounded(self.rmse_at_most(0.95).value, 3)} with 95 % confidence; it was "
@@ -221,9 +233,15 @@ class CrosstabTableEstimate(Frames):
         return tuple(axis.size for axis in self.domain.axes)
 
     @property
+    def kept(self) -> bool:
+        """Whether the table is as it was published: then its error is that of the noise, which is known."""
+        return bool(np.abs(self.values - self.noisy).max(initial=0.0) <= KEPT * self.std)
+
+    @property
     def rmse(self) -> float:
-        """The root mean squared error of a cell of this table, estimated without the truth."""
-        return self.risks.rmse(self.columns)
+        """The root mean squared error of a cell of this table, estimated without the truth; where the table was kept as
+        it was published, it is known."""
+        return self.std if self.kept else self.risks.rmse(self.columns)
 
     def rmse_at_most(self, confidence: float = 0.95, *, proved: bool = False) -> RmseLimit:
         """An upper limit for it.
@@ -231,16 +249,19 @@ class CrosstabTableEstimate(Frames):
         confidence: how often the limit holds. proved: by a theorem for every truth (Gaussian noise, and wider), which
         leaves out that noise is rounded to whole numbers.
         """
-        return self.risks.rmse_at_most(confidence, self.columns, proved=proved)
+        found = self.risks.rmse_at_most(confidence, self.columns, proved=proved)
+        return replace(found, value=max(found.value, self.std)) if self.kept else found
 
     @property
     def better_than_raw(self) -> bool | None:
         """Whether a cell of this table is nearer to the truth than one as published, by more than chance: see
         `CrosstabsEstimate.better_than_raw`."""
-        return self.risks.is_below(self.std, self.columns)
+        return False if self.kept else self.risks.is_below(self.std, self.columns)
 
     def errors_in_words(self) -> str:
         """How far off a cell is on average: "about 9.1, at most 12 (95 %)", and whether that is better."""
+        if self.kept:
+            return f"{rounded(self.std)}, as published: denoising kept this table as it was"
         advice = ", which is not better beyond chance: use what was published" if self.better_than_raw is False else ""
         limit = rounded(self.rmse_at_most(0.95).value, digits_beside(self.rmse, self.std))
         return f"{about(self.rmse, beside=self.std)}, at most {limit} (95 %){advice}"
@@ -262,6 +283,22 @@ class CrosstabTableEstimate(Frames):
 
     def __repr__(self) -> str:
         return f"<CrosstabTableEstimate {table_name(self.columns)}: {self.values.size:,} cells>"
+
+
+class NoError:
+    """The risks of tables without noise."""
+
+    def rmse(self, table: Table | None = None) -> float:
+        """Zero."""
+        return 0.0
+
+    def rmse_at_most(self, confidence: float = 0.95, table: Table | None = None, *, proved: bool = False) -> RmseLimit:
+        """Zero."""
+        return RmseLimit(0.0, confidence, proved)
+
+    def is_below(self, rmse: float, table: Table | None = None) -> bool | None:
+        """Nothing is better than the truth."""
+        return False
 
 
 class StatedRisk(NamedTuple):

@@ -26,7 +26,7 @@ from leastnoise.releases.crosstab_errors import cell_half_width, largest, noisy_
 from leastnoise.releases.crosstab_table import CrosstabTable
 from leastnoise.releases.cumulative import sums_in_words
 from leastnoise.releases.interval import Total
-from leastnoise.releases.noise import Noise
+from leastnoise.releases.noise import NEGLIGIBLE, Noise
 from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.table_set import Table, TableSet, table_name
 from leastnoise.workload import Workload
@@ -83,6 +83,11 @@ class CrosstabsRelease(TableSet):
     def std(self) -> Mapping[Table, float]:
         """The standard deviation of one cell of each table."""
         return self.errors.std
+
+    @property
+    def noise_is_none(self) -> bool:
+        """Whether every cell is as it was counted, but for a chance of 1e-18: see `Noise.is_none`."""
+        return max(self.std.values()) <= NEGLIGIBLE * self.step
 
     @cached_property
     def errors(self) -> NoisyTables:

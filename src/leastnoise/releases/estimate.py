@@ -149,9 +149,12 @@ class Estimate(Published):
         confidence = validation.number("confidence", confidence)
         if self.method == POWER_LAW:  # what shows was chosen by its noise, so neither limit holds
             raise self._unknown_error("and so no limit for it")
+        if self.noise.is_none:  # |v - x| <= |v - y| + |y - x|, and the last is known
+            reach = bin_intervals.raw_half_width(self, confidence, self.bins)
+            return RmseLimit(self._moved + reach, confidence, proved)
         half = (1 + confidence) / 2
         limit = self._proved_limit(half) if proved else self._asymptotic_limit(half)
-        moved = self.compare()["moved"] or 0.0
+        moved = self._moved
         other = risk_limits.moved_limit(moved, self._largest, self.bins, half, self.mechanism, self.grid)
         return RmseLimit(min(limit, other), confidence, proved and self.grid == 0)
 
@@ -231,8 +234,9 @@ class Estimate(Published):
         estimated = self.estimate_risk()
         if estimated.risk is None or estimated.degrees_of_freedom is None:
             return None
-        moved = self.compare()["moved"] or 0.0
-        largest = self._largest
+        if self.kept or self.noise.is_none:
+            return False
+        moved, largest = self._moved, self._largest
         apart = self.bins * (moved / largest) ** 2 + self.bins
         spread = risk_limits.SQUARES[self.mechanism].variance / 2
         error = 2 * largest**2 * math.sqrt(spread * apart) / self.bins
@@ -241,11 +245,20 @@ class Estimate(Published):
     def compare(self) -> dict[str, float | None]:
         """Raw and denoised side by side: root mean squared errors, their ratio, and how far the values moved."""
         rmse = self.rmse
+        ratio = None if rmse is None else rmse / self.std if self.std else 1.0
+        return {"raw_rmse": self.std, "rmse": rmse, "ratio": ratio, "moved": self._moved}
+
+    @property
+    def _moved(self) -> float:
+        """How far the values are from the noisy ones, root mean square."""
         gap = self.values - self.noisy
         squares = (gap * gap).sum() if hasattr(gap, "sum") else np.square(as_host(gap)).sum()
-        moved = math.sqrt(float(squares) / self.bins)
-        ratio = None if rmse is None else rmse / self.std
-        return {"raw_rmse": self.std, "rmse": rmse, "ratio": ratio, "moved": moved}
+        return math.sqrt(float(squares) / max(1, self.bins))
+
+    @property
+    def kept(self) -> bool:
+        """Whether the values are the noisy ones: then their error is that of the noise, which is known."""
+        return self.bins > 0 and self._moved == 0
 
     def explain(self) -> str:
         """What was done to the values, and what it is believed to be worth, in plain words."""
@@ -271,8 +284,10 @@ class Estimate(Published):
         rmse = self.rmse
         if rmse is None:
             return f"The noise was {self.std:.4g}; what is left of it cannot be told without the truth."
-        if self.compare()["moved"] == 0:
-            return f"The values are the noisy ones, and so is their error: {self.rmse_in_words()}."
+        if self.noise.is_none:
+            return "The noise is 0 in every value, but for a chance of 1e-18, so the values are kept as they are."
+        if self.kept:
+            return f"The values are kept as they were published, and so is their error: {self.spread_in_words(4)}."
         return f"The error of a value is {self.rmse_in_words()}; it was {self.std:.4g} before.{self.advice_in_words()}"
 
     def advice_in_words(self) -> str:
@@ -303,6 +318,8 @@ class Estimate(Published):
         rmse = self.rmse
         if rmse is None:
             return "unknown"
+        if self.kept:
+            return self.spread_in_words(4)
         return f"{about(rmse, beside=self.std)}, at most {self._limit_in_words(rmse)}"
 
     def _limit_in_words(self, rmse: float) -> str:
@@ -311,7 +328,8 @@ class Estimate(Published):
     def __repr__(self) -> str:
         rmse = self.rmse
         left = "error unknown" if rmse is None else f"rmse {rmse:.4g} and at most {self._limit_in_words(rmse)}"
-        return f"<Estimate of {self._counted()} by {self.method}, {left}, was {self.std:.4g}{self._seeded_mark}>"
+        left = f"kept, {self.spread_in_words(4)}" if self.kept else f"{left}, was {self.std:.4g}"
+        return f"<Estimate of {self._counted()} by {self.method}, {left}{self._seeded_mark}>"
 
     def to_numpy(self) -> Any:
         """The values as a NumPy array of their shape, in this machine's memory."""

@@ -11,6 +11,7 @@ from leastnoise.privacy.noise_choice import Mechanism
 from leastnoise.releases.facts import Facts
 
 MECHANISMS: tuple[Mechanism, ...] = ("gaussian", "laplace")
+NEGLIGIBLE = 1e-9  # of a grid step: the standard deviation of noise that is none
 MAX_GRID_STEPS = 2.0**53  # a scale of more grid steps has no exact double
 
 
@@ -45,6 +46,11 @@ class Noise:
     def std(self) -> float:
         """The standard deviation of what was drawn, the grid's rounding included."""
         return self.distribution.std
+
+    @property
+    def is_none(self) -> bool:
+        """Whether a draw is 0 but for a chance of 1e-18: it is 0 or a grid step away, so P[not 0] <= std^2/grid^2."""
+        return self.std <= NEGLIGIBLE * self.grid
 
 
 def write_noise(noise: Noise) -> dict[str, Any]:

@@ -104,7 +104,7 @@ class Published(Promised, Spreadsheets, ABC):
 
     def spread_in_words(self, digits: int = 6) -> str:
         """How wide the noise is, to so many `digits`."""
-        return f"standard deviation {self.std:.{digits}g}"
+        return "practically 0" if self.noise.is_none else f"standard deviation {self.std:.{digits}g}"
 
     @abstractmethod
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:

@@ -90,10 +90,10 @@ def asymptotic_limit(
     risk: float, sigma: float, bins: int, confidence: float, mechanism: Literal["gaussian", "laplace"]
 ) -> float:
     """The upper limit for the mean squared error a bin, given its unbiased estimate."""
-    variance = SQUARES[mechanism].variance
-    seen, k = max(risk, 0.0) / sigma**2, _quantile(bins, confidence, mechanism) ** 2 / bins
-    # The root L of (L - seen)^2 = k (variance + 4 L).
-    return sigma**2 * (seen + 2 * k + math.sqrt(4 * k * k + k * (variance + 4 * seen)))
+    variance, square = SQUARES[mechanism].variance, sigma**2
+    seen, k = max(risk, 0.0), square * _quantile(bins, confidence, mechanism) ** 2 / bins
+    # The root L of (L - seen)^2 = k (variance sigma^2 + 4 L).
+    return seen + 2 * k + math.sqrt(4 * k * k + k * (variance * square + 4 * seen))
 
 
 def moved_limit(

@@ -39,7 +39,8 @@ def total_of(question: str) -> str:
 
 
 def most_noise(distribution: Distribution, starts: Floats, miss: float) -> float:
-    """A q that the sum of draws, each given that it is at least its start, exceeds with probability `miss` at most."""
+    """A q that the sum of draws, each given that it is at least its start, exceeds with probability `miss` at most;
+    infinity where doubles cannot tell."""
     step, laplace = distribution.grid, isinstance(distribution, Laplace)
     spread = distribution.scale if isinstance(distribution, Laplace) else distribution.sigma
     reach = math.ceil((LAPLACE_REACH if laplace else REACH) * spread / step)
@@ -54,7 +55,9 @@ def most_noise(distribution: Distribution, starts: Floats, miss: float) -> float
     tilts = np.geomspace(0.01, 1.0, 60) * (LARGEST_TILT if laplace else 6.0) / spread
     found = math.inf
     for tilt in tilts:
-        tilted = np.cumsum((chances * np.exp(tilt * ends - tilt * ends[-1] / 2))[::-1])[::-1][places]
-        logs = np.log(tilted) + tilt * ends[-1] / 2 - np.log(shown)
-        found = min(found, (float(times @ logs) - math.log(miss)) / float(tilt))
-    return math.ceil(found / step) * step
+        with np.errstate(all="ignore"):
+            tilted = np.cumsum((chances * np.exp(tilt * ends - tilt * ends[-1] / 2))[::-1])[::-1][places]
+            logs = np.log(tilted) + tilt * ends[-1] / 2 - np.log(shown)
+        bound = (float(times @ logs) - math.log(miss)) / float(tilt)
+        found = min(found, bound) if math.isfinite(bound) else found  # where chances underflow, it proves nothing
+    return math.ceil(found / step) * step if math.isfinite(found) else math.inf

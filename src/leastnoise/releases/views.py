@@ -15,6 +15,7 @@ from leastnoise import errors
 from leastnoise._support import atomic_files, progress, validation
 from leastnoise.domain import Domain, OrOther, key_cell
 from leastnoise.releases import file_format
+from leastnoise.releases.noise import NEGLIGIBLE
 from leastnoise.workload import TreeWorkload
 
 if TYPE_CHECKING:
@@ -206,6 +207,8 @@ def denoise(release: Release, method: str, along: Along, options: dict[str, Any]
         )
     if release.kind == "count":
         options = {**KNOWN_OF_COUNTS.get(method, {}), **options}
+    if release.noise.is_none:
+        return _kept(release, method)
     with progress.watched("denoising"):
         made = denoise.METHODS[method](release.values, release.std, mechanism=release.mechanism, axis=None, **options)
     parameters = {**made.parameters, "along": list(chained)} if chained else made.parameters
@@ -215,6 +218,23 @@ def denoise(release: Release, method: str, along: Along, options: dict[str, Any]
         parameters=parameters,
         domain=release.domain,
         noise=release.noise,
+        provenance=release.provenance,
+    )
+
+
+def _kept(release: Release, method: str) -> Estimate:
+    """The values as they are, where there is no noise to take out."""
+    from leastnoise.releases.estimate import Estimate, RiskEstimate
+
+    risk = RiskEstimate(release.std**2, float(release.bins), release.std**2)
+    return Estimate(
+        values=release.values.astype(np.float64),
+        noisy=release.values,
+        noise=release.noise,
+        method=method,
+        estimate_risk=lambda: risk,
+        denoise_again=lambda y, sigma: y,
+        domain=release.domain,
         provenance=release.provenance,
     )
 
@@ -246,9 +266,13 @@ def denoise_tables(release: CrosstabsRelease, known: Mapping[Any, Any]) -> Cross
             "denoise, release the tables without."
         )
     workload, held = release.workload, _known_tables(release, known)
+    if release.noise_is_none and not held:
+        return _kept_tables(release)
     if isinstance(workload, TreeWorkload):
         return _denoise_levels(release, held)
-    variances = dict(zip(workload.blocks, release.errors.block_variances.tolist(), strict=True))
+    least = (NEGLIGIBLE * release.step) ** 2  # known tables may contradict what has no noise
+    found = np.maximum(release.errors.block_variances, least).tolist()
+    variances = dict(zip(workload.blocks, found, strict=True))
     made = denoise.denoise_tables(
         release.blocks, variances, workload.sizes, workload.tables, known=held, mechanism=release.mechanism
     )
@@ -264,6 +288,25 @@ def denoise_tables(release: CrosstabsRelease, known: Mapping[Any, Any]) -> Cross
         weight=release.weight,
         provenance=release.provenance,
         make_integers=made.integers,
+    )
+
+
+def _kept_tables(release: CrosstabsRelease) -> CrosstabsEstimate:
+    """The tables as they are, where there is no noise to take out."""
+    from leastnoise.releases.crosstab_estimate import CrosstabsEstimate, NoError
+
+    whole = {table: np.rint(release[table].to_numpy()).astype(np.int64) for table in release.tables}
+    return CrosstabsEstimate(
+        workload=release.workload,
+        axes=release.axes,
+        blocks=release.blocks,
+        noisy=release.blocks,
+        std=release.std,
+        mechanism=release.mechanism,
+        risks=NoError(),
+        weight=release.weight,
+        provenance=release.provenance,
+        make_integers=lambda: whole,
     )
 
 

@@ -102,7 +102,9 @@ class Contents:
 
 
 def decimals(half: float) -> int:
-    """To a hundredth of a half-width, or finer."""
+    """To a hundredth of a half-width, or finer; where there is none, two."""
+    if not half:
+        return 2
     return min(max(0, 2 - math.floor(math.log10(half))), MAX_DECIMALS)
 
 

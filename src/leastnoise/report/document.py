@@ -200,7 +200,7 @@ def _switch(contents: Contents, pictures: dict[str, Picture]) -> str:
 def _estimators(contents: Contents) -> str:
     """Every candidate with its estimated error, least first."""
     estimate = contents.estimate
-    if estimate is None or estimate.rmse is None:
+    if estimate is None or estimate.rmse is None or estimate.noise.is_none:
         return ""
     weights = dict(estimate.parameters.get("weights") or {})
     found = dict(estimate.parameters.get("errors") or {})

@@ -223,7 +223,9 @@ def denoising(contents: Contents) -> str:
             f"Denoised by {estimate.method}. How much error is left cannot be told without the truth, so nobody knows "
             "whether the denoised values are better, and the published ones are shown first."
         )
-    if estimate.compare()["moved"] == 0:
+    if estimate.noise.is_none:
+        return estimate.errors_in_words()
+    if estimate.kept:
         return "Nothing that was tried is better than the published values beyond chance, so they are kept as they are."
     return (
         f"Denoising costs no privacy: it reads only what is published. The typical error of a value is estimated, "

@@ -38,6 +38,7 @@ class ShownTable:
     rmse: float | None = None
     rmse_at_most: float | None = None
     better_than_raw: bool | None = None
+    kept: bool = False  # whether denoising kept the table as it was published
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,4 +101,5 @@ def _held(of: CrosstabsRelease, columns: Columns, estimate: CrosstabsEstimate | 
         rmse=beside.rmse,
         rmse_at_most=beside.rmse_at_most(0.95).value,
         better_than_raw=beside.better_than_raw,
+        kept=beside.kept,
     )

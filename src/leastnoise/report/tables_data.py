@@ -45,6 +45,7 @@ def data(contents: TablesContents, name: str, file: str) -> dict[str, Any]:
                 "zero": table.maybe_zero,
                 "error": _error(table),
                 "better": table.better_than_raw,
+                "kept": table.kept,
                 "at": begins.get(table.columns),
             }
             for table in contents.listed
@@ -55,7 +56,7 @@ def data(contents: TablesContents, name: str, file: str) -> dict[str, Any]:
 
 
 def _error(table: ShownTable) -> str | None:
-    known = table.rmse is not None and table.rmse_at_most is not None
+    known = table.rmse is not None and table.rmse_at_most is not None and not table.kept
     return error_in_words(table.rmse, table.rmse_at_most, table.std) if known else None  # type: ignore[arg-type]
 
 

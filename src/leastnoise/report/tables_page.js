@@ -31,7 +31,7 @@
     const axes = table.columns.map((c) => data.columns[c]), strides = axes.map(() => 1);
     for (let i = axes.length - 2; i >= 0; i -= 1) strides[i] = strides[i + 1] * axes[i + 1].keys.length;
     const values = published.subarray(table.at, table.at + table.cells);
-    const beside = denoised === null ? null : denoised.subarray(table.at, table.at + table.cells);
+    const beside = denoised === null || table.kept ? null : denoised.subarray(table.at, table.at + table.cells);
     const [down, across] = axes.length > 1 ? orientation(axes) : [0, 0];
     const long = formatted(table.decimals), brief = formatted(table.decimals - 2);
     const made = {
@@ -165,7 +165,8 @@
       parts.push(table.zero ? `${whole.format(table.zero)} of them cannot be told from zero.` : "All can be told from zero.");
     }
     if (table.error !== null) parts.push(`Denoised: the error of a cell is ${table.error}.`);
-    if (table.better === false) parts.push("That is not better beyond chance, so what was published is drawn alone.");
+    if (table.kept) parts.push("Denoising kept this table as it was published.");
+    else if (table.better === false) parts.push("That is not better beyond chance, so what was published is drawn alone.");
     return parts.join(" ");
   };
   const choose = (number) => {

@@ -136,6 +136,8 @@ def _denoised_error(table: ShownTable) -> str:
     """The estimated error, its limit, and whether it is not below that of what was published by more than chance."""
     if table.rmse is None or table.rmse_at_most is None:
         return ""
+    if table.kept:
+        return "as published"
     worse = ", not better" if table.better_than_raw is False else ""
     digits = digits_beside(table.rmse, table.std)
     return f"{rounded(table.rmse, digits)}<small>at most {rounded(table.rmse_at_most, digits)}{worse}</small>"

@@ -228,7 +228,12 @@ def beside_gaussian(
     if made.mechanism == "gaussian" or not promised or not own.is_weak:
         return own
     other = gaussian()
-    return own.beside(judge(other.guarantee), error(other) / error(made))
+    return own.beside(judge(other.guarantee), times_as_large(error(other), error(made)))
+
+
+def times_as_large(error: float, other: float) -> float | None:
+    """The one over the other; None where that is a million or more, and says no more than that the other is none."""
+    return error / other if error < 1e6 * other else None
 
 
 def decide_unknown(
@@ -268,7 +273,7 @@ def decide_unknown(
             if mechanism == "auto" and own.protects_nobody and not beside.protects_nobody:
                 cut, own = other, beside
             else:
-                own = own.beside(beside, _std(other, spread) / _std(cut, spread))
+                own = own.beside(beside, times_as_large(_std(other, spread), _std(cut, spread)))
         cost = Cost() if budget is None else _threshold_cost(budget.terms, cut, limits, neighbours, spread)
         return Charge(cut, guarantee, cost, budget, own)
     terms = budget.terms
