@@ -23,6 +23,16 @@ def rounded(number: float, digits: int = 4) -> str:
     return text.rstrip("0").rstrip(".") if "." in text and digits > 2 else text  # of two digits a zero says something
 
 
+def percent(part: float, digits: int = 3) -> str:
+    """A part of one as a percentage to so many digits; of one that would need an exponent, a limit.
+
+    >>> percent(0.1234567), percent(0.0), percent(4e-30), percent(4e-30, digits=6)
+    ('12.3 %', '0 %', 'less than 0.01 %', 'less than 0.00001 %')
+    """
+    least = 10.0 ** -(digits + 1)
+    return f"less than {100 * least:.{digits - 1}f} %" if 0 < part < least else f"{100 * part:.{digits}g} %"
+
+
 def percent_at_most(part: float) -> str:
     """A part of one as a percentage of three digits, rounded up: what "at most" is said of.
 

@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 
 import leastnoise as ln
 from leastnoise import errors
+from leastnoise._support.number_format import percent
 from leastnoise.cli import budget_options, options
 from leastnoise.cli.budget_history import history_lines
 from leastnoise.cli.json_output import print_json
@@ -192,7 +193,7 @@ def reconcile(ledger: budget_options.LedgerPlace, files: budget_options.PartFile
         print_json({"files": [{name: getattr(each, name) for name in each.__slots__} for each in found]})
         return
     for each in found:
-        line = f"{each.path}: {100 * each.spent:.6g} % of the allocation {each.allocation} is spent, entry by entry."
+        line = f"{each.path}: {percent(each.spent, 6)} of the allocation {each.allocation} is spent, entry by entry."
         Console().print(printable(line), highlight=False, markup=False, soft_wrap=True)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from leastnoise._support.number_format import percent
 from leastnoise.cli.messages import printable
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def history_lines(entries: list[Entry], width: int) -> Iterator[str]:
 
 def entry_lines(entry: Entry, width: int) -> Iterator[str]:
     """The lines of one entry."""
-    share = f"{100 * entry.share:.6g} %" if entry.share else ""
+    share = percent(entry.share, 6) if entry.share else ""
     of = f"  from {entry.allocation}" if entry.allocation else ""
     first = f"{entry.number:>4}  {entry.created_at:%Y-%m-%d %H:%M}  {entry.kind:<9} {share:>11}  {entry.who}{of}"
     yield printable(first)[:width].rstrip()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
@@ -21,7 +22,7 @@ from leastnoise.domain.axes import (
 from leastnoise.domain.tree import Tree
 from leastnoise.domain.wrapped import OTHER, Labelled, OrOther, innermost
 from leastnoise.domain.zones import Zones
-from leastnoise.errors import BadDomain, Code, WrongType
+from leastnoise.errors import BadDomain, Code, Wasteful, WrongType
 
 FILLED_IN = '["a", "b"], { range = [18, 100] } or { edges = [0, 10, 50] }'  # entries of a file of keys
 MAX_DENSE_BINS = 2**26  # a vector of this many integers is half a gigabyte; larger domains are kept sparse
@@ -122,7 +123,35 @@ def axis(keys: object) -> Axis:
         raise WrongType(
             f"keys must be a list of keys, a range, or bins such as ln.domain.Edges(...). Got {type(keys).__name__}."
         )
-    return Keys(tuple(_plain(value) for value in keys))
+    listed = tuple(_plain(value) for value in keys)
+    made = Keys(listed)
+    if alike := differ_by_case(listed):
+        warnings.warn(f"{alike_in_words(alike)} If they mean the same, make them one first.", Wasteful, stacklevel=2)
+    return made
+
+
+def differ_by_case(keys: Iterable[object]) -> list[tuple[str, ...]]:
+    """Texts that differ by capitals or by blanks at their ends alone, together.
+
+    >>> differ_by_case(["Other", "other", "Pool", "pool ", 7])
+    [('Other', 'other'), ('Pool', 'pool ')]
+    """
+    found: dict[str, list[str]] = {}
+    for key in keys:
+        if isinstance(key, str):
+            found.setdefault(key.strip().casefold(), []).append(key)
+    return [tuple(alike) for alike in found.values() if len(alike) > 1]
+
+
+def alike_in_words(alike: Sequence[tuple[str, ...]]) -> str:
+    """That they are bins of their own.
+
+    >>> alike_in_words([("Other", "other")])
+    'The keys "Other" and "other" differ by case or blanks alone, and are bins of their own.'
+    """
+    first = " and ".join(f'"{key}"' for key in alike[0])
+    more = f" (and {len(alike) - 1:,} more like them)" if len(alike) > 1 else ""
+    return f"The keys {first}{more} differ by case or blanks alone, and are bins of their own."
 
 
 def with_other(keys: object, label: str = OTHER) -> OrOther:

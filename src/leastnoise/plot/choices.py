@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from leastnoise import errors
+from leastnoise._support.number_format import percent
 from leastnoise.plot import canvas
 from leastnoise.plot.canvas import BLUE, INK, ORANGE, QUIET
 
@@ -83,7 +84,7 @@ def weights(estimate: Estimate, *, ax: Axes | None = None) -> Axes:
     ax.barh([name for name, _ in rows], [100 * share for _, share in rows], height=0.62, color=BLUE)
     for place, (_, share) in enumerate(rows):
         ax.annotate(
-            f"{100 * share:.3g} %",
+            percent(share),
             (100 * share, place),
             xytext=(6, 0),
             textcoords="offset points",

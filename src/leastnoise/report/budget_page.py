@@ -9,6 +9,7 @@ from pathlib import Path
 from string import Template
 from typing import Any, Protocol
 
+from leastnoise._support.number_format import percent
 from leastnoise._support.version import VERSION
 from leastnoise.privacy.strength import Strength
 from leastnoise.report import markup, page_file
@@ -58,7 +59,7 @@ def page(of: PublicBudget, *, title: str | None = None) -> str:
         title=escape(title or f"The budget {of.name}"),
         warning=_warning(of.closed, entries) + _weak(of.strength),
         lead=escape(_lead(of)),
-        number=escape(f"{100 * left.share:.4g} %"),
+        number=escape(percent(left.share, 4)),
         label="left to be spent",
         made=escape(_last(entries)),
         facts=markup.definitions(_facts(of)),
@@ -108,7 +109,7 @@ def _facts(of: PublicBudget) -> list[tuple[str, str]]:
         ("ledger", _place(of.location)),
     ]
     if not terms.laplace_only:
-        rows.append(("Gaussian (mu²) left", f"{100 * left.share:.6g} %, mu {left.mu:.6g}"))
+        rows.append(("Gaussian (mu²) left", f"{percent(left.share, 6)}, mu {left.mu:.6g}"))
     if terms.pure_epsilon:
         rows.append(("Laplace (epsilon) left", f"epsilon {left.pure_epsilon:.6g} of {float(terms.pure_epsilon):g}"))
     if terms.threshold_delta:
@@ -135,8 +136,8 @@ def _parts(allocations: list[Any]) -> str:
         expires = f"{each.expires_at:%Y-%m-%d}" if each.expires_at is not None else "–"
         state = "returned" if each.returned else "in a file of its own" if each.own_file else "open"
         cells = (
-            f"{100 * float(each.share):.4g} %",
-            "unknown" if each.own_file else f"{100 * each.spent_share:.4g} %",
+            percent(float(each.share), 4),
+            "unknown" if each.own_file else percent(each.spent_share, 4),
             people,
             expires,
             state,
@@ -165,7 +166,7 @@ def _table(entries: list[Any]) -> str:
 
 
 def _row(entry: Any) -> str:
-    share = f"{100 * entry.share:.6g} %" if entry.share else ""
+    share = percent(entry.share, 6) if entry.share else ""
     note = f"<strong>{escape(entry.note)}</strong>" if entry.note else ""
     kind = "" if entry.kind == "release" else f"{entry.kind}: "
     small = [

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leastnoise import errors
-from leastnoise._support.number_format import digits_beside, rounded
+from leastnoise._support.number_format import digits_beside, percent, rounded
 from leastnoise._support.plain_text import key_words
+from leastnoise.domain.product import alike_in_words, differ_by_case
 from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.estimate import Estimate
 from leastnoise.releases.other_keys import LABEL
@@ -110,7 +111,7 @@ def page(
         estimators=_estimators(contents),
         distribution=_figure("distribution", pictures, "How likely each size of the noise is; 95 % is shaded."),
         note=_note(contents),
-        caption=escape(_table_caption(contents)),
+        caption=_table_caption(contents),
         cite=escape(sentences.cite(contents, name_of_page)),
         paper=escape(promise_sentences.PAPERS[contents.of.mechanism]),
         check=markup.steps(sentences.check(contents, file)),
@@ -232,7 +233,7 @@ def _estimators(contents: Contents) -> str:
 def _estimator(name: str, error: str, share: float | None, part: float, chosen: bool) -> str:
     meaning = sentences.ESTIMATORS.get(name)
     gloss = "" if meaning is None else f"<small>{escape(meaning)}</small>"
-    weight = "" if share is None else f"<td>{100 * share:.3g} %</td>" if share else "<td></td>"
+    weight = "" if share is None else f"<td>{percent(share)}</td>" if share else "<td></td>"
     return (
         f'<tr{" class=chosen" if chosen else ""}><th scope="row">{escape(name.replace("_", " "))}{gloss}</th>'
         f"<td>{error}</td>{weight}"
@@ -280,8 +281,9 @@ def _others_in_words(contents: Contents) -> str:
 
 
 def _note(contents: Contents) -> str:
-    some = _some_bins(contents)
-    return f"<p>{some}</p>" if some else ""
+    alike = [group for column in contents.keys for group in differ_by_case(dict.fromkeys(column.values))]
+    said = [_some_bins(contents), escape(alike_in_words(alike)) if alike else ""]
+    return "".join(f"<p>{sentence}</p>" for sentence in said if sentence)
 
 
 def _some_bins(contents: Contents) -> str:
@@ -302,8 +304,8 @@ def _comments(contents: Contents) -> list[str]:
 
 def _table_caption(contents: Contents) -> str:
     low = contents.number("low") is not None
-    intervals = f"{promise_sentences.intervals(contents.of, narrow=True)} " if low else ""
-    return f"{intervals}Sort by a column's heading."
+    intervals = f"{markup.intervals(contents.of)} " if low else ""
+    return f"{intervals}{markup.SORT}"
 
 
 @lru_cache(maxsize=1)

@@ -107,6 +107,15 @@ def json_text(data: Any) -> str:
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
+SORT = '<span class="screen">Sort by a column\'s heading.</span>'
+
+
+def intervals(of: Promised) -> str:
+    """What low and high of a table are, and where a narrow screen has them; on paper they are always columns."""
+    narrow = '<span class="screen"> (on a narrow screen, below the value)</span>'
+    return escape(promise_sentences.intervals(of)).replace("Low and high", f"Low and high{narrow}", 1)
+
+
 def paragraph(name: str, text: str) -> str:
     """A paragraph of this class; nothing where there is no text."""
     return f'<p class="{name}">{escape(text)}</p>' if text else ""

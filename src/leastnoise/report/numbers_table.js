@@ -14,7 +14,7 @@ const csvCell = (value) => {
 };
 
 const numbersTable = () => {
-  const PAGE = 20, whole = new Intl.NumberFormat("en");
+  const PAGE = 20, PRINTED = 1000, whole = new Intl.NumberFormat("en");
   const table = document.getElementById("table"), head = table.tHead.rows[0], body = table.tBodies[0];
   let columns = [], formats = [], every = [], order = [], page = 0, sorted = null, file = "", notes = [];
 
@@ -46,16 +46,25 @@ const numbersTable = () => {
     return made;
   };
   const hasFoot = () => columns.some((c) => c.foot !== undefined);
+  const fill = (here) => body.replaceChildren(...here.map((i) => row((c) => c.values[i])));
   const draw = () => {
     const last = Math.max(0, Math.ceil(order.length / PAGE) - 1);
     page = Math.min(Math.max(page, 0), last);
     const here = order.slice(page * PAGE, (page + 1) * PAGE);
-    body.replaceChildren(...here.map((i) => row((c) => c.values[i])));
+    fill(here);
     const from = order.length ? page * PAGE + 1 : 0;
     document.getElementById("where").textContent =
       `${whole.format(from)} to ${whole.format(page * PAGE + here.length)} of ${whole.format(order.length)}`;
     document.getElementById("previous").disabled = page === 0;
     document.getElementById("next").disabled = page === last;
+  };
+  // Paper has no pages to turn: as many rows as are bearable, and how many are missing.
+  const print = () => {
+    fill(order.slice(0, PRINTED));
+    const printed = Math.min(PRINTED, order.length), rest = every.length - printed;
+    document.getElementById("where").textContent = rest
+      ? `${whole.format(printed)} of ${whole.format(every.length)} rows are printed. The other ${whole.format(rest)} are in the page itself: "Download as CSV" there has all.`
+      : `All ${whole.format(printed)} rows.`;
   };
   const arrange = () => {
     const wanted = document.getElementById("find").value.trim().toLowerCase();
@@ -102,6 +111,8 @@ const numbersTable = () => {
   document.getElementById("next").addEventListener("click", () => { page += 1; draw(); });
   document.getElementById("find").addEventListener("input", arrange);
   document.getElementById("download").addEventListener("click", download);
+  window.addEventListener("beforeprint", print);
+  window.addEventListener("afterprint", draw);
 
   const show = (given, name, comments) => {
     columns = given;

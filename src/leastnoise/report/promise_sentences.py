@@ -188,10 +188,9 @@ def scope(of: Promised) -> str:
     return "within these limits" if of.left_out else "in all"
 
 
-def intervals(of: Promised, *, narrow: bool = False) -> str:
-    """What low and high are; `narrow`: of a table on a page, which a narrow screen may show."""
-    where = " (on a narrow screen, below the value)" if narrow else ""
-    return f"Low and high{where} are the ends of 95 % intervals. {of.provenance.covered_in_words('They')}"
+def intervals(of: Promised) -> str:
+    """What low and high are."""
+    return f"Low and high are the ends of 95 % intervals. {of.provenance.covered_in_words('They')}"
 
 
 def between(low: Any, high: Any) -> str:

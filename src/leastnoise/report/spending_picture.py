@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from leastnoise._support.number_format import percent
 from leastnoise._support.spending_steps import Steps, steps
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 720.0, 300.0, 52.0, 40.0, 22.0, 24.0
@@ -27,7 +28,8 @@ def spending(entries: list[Any], cap: str) -> str:
     first, last = (places[0], places[-1]) if by_day else (0, len(entries))
     span = (last - first) * (1 + BEYOND * by_day) or 1  # what the last entry left has a width, too
     at = [LEFT + (WIDTH - LEFT - RIGHT) * (place - first) / span for place in places]
-    name = f"{drawn.released[-1]:.4g} % used by releases, {drawn.booked[-1] - drawn.released[-1]:.4g} % allocated."
+    used, booked = drawn.released[-1] / 100, (drawn.booked[-1] - drawn.released[-1]) / 100
+    name = f"{percent(used, 4)} used by releases, {percent(booked, 4)} allocated."
     return (
         f'<svg viewBox="0 0 {WIDTH:g} {HEIGHT:g}" role="img" aria-label="{escape(name, quote=True)}">{_STRIPES}'
         f"{''.join(map(_rule, (0, 25, 50, 75)))}"

@@ -9,7 +9,7 @@ from pathlib import Path
 from leastnoise._support.number_format import digits_beside, rounded
 from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
 from leastnoise.releases.crosstabs import CrosstabsRelease
-from leastnoise.report import markup, page_file, promise_sentences, tables_data, tables_sentences
+from leastnoise.report import markup, page_file, tables_data, tables_sentences
 from leastnoise.report.curve_picture import curve
 from leastnoise.report.markup import json_text, piece
 from leastnoise.report.saved_release import Unsaved, saved_file
@@ -70,7 +70,8 @@ def page(
         explained=of.explain(),
         noise=escape(of.errors_in_words()),
         zero=escape(tables_sentences.ZERO),
-        intervals=escape(promise_sentences.intervals(of, narrow=True)),
+        intervals=f"{markup.intervals(of)} {markup.SORT}",
+        one_of=markup.paragraph("paper", tables_sentences.one_of(contents)),
         not_held=markup.paragraph("not-held", tables_sentences.not_held(contents)),
         denoising=escape(tables_sentences.denoising(contents)),
         errors=_errors(contents),

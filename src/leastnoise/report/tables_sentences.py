@@ -75,6 +75,12 @@ ZERO = (
 )
 
 
+def one_of(contents: TablesContents) -> str:
+    """What a print of the page has; nothing where that is all."""
+    many = len(contents.of.tables)
+    return f"Of {many:,} tables one is printed here. The page itself has them to choose from." if many > 1 else ""
+
+
 def not_held(contents: TablesContents) -> str:
     """Which tables the page does not hold; nothing where it has all."""
     of = contents.of

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from leastnoise import errors
 from leastnoise._support import callers, validation
+from leastnoise._support.number_format import percent
 from leastnoise._support.renamed import RenamedAttribute, renamed_arguments
 from leastnoise._support.validation import Number
 from leastnoise.curator.budget import allocating
@@ -318,7 +319,7 @@ class Budget:
 
     def __repr__(self) -> str:
         closed = ", closed" if self.closed else ""
-        return f"<Budget {self.name!r}: {100 * self.remaining.share:.4g} % left{closed}>"
+        return f"<Budget {self.name!r}: {percent(self.remaining.share, 4)} left{closed}>"
 
     def plot(self, **options: Any) -> Any:
         """What was spent, and when, as a picture: `leastnoise.plot.budget`."""

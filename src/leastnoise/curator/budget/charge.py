@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.directed_rounding import round_down, sqrt_up
+from leastnoise._support.number_format import percent
 from leastnoise._support.validation import Number
 from leastnoise.curator.budget import privacy_filter
 from leastnoise.curator.budget.budget import Budget
@@ -161,9 +162,9 @@ class BudgetExpectation:
         return self.remaining is not None
 
     def __str__(self) -> str:
-        left = f"{100 * self.remaining.share:.6g} % would be left" if self.remaining else "it does not fit"
+        left = f"{percent(self.remaining.share, 6)} would be left" if self.remaining else "it does not fit"
         other = "" if self.other_kind is None else f" {self.other_kind.in_words()}"
-        return f"{_described(self.noise)} for {100 * self.share:.6g} % of the budget; {left}.{other}"
+        return f"{_described(self.noise)} for {percent(self.share, 6)} of the budget; {left}.{other}"
 
 
 def decide(

@@ -7,6 +7,7 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Literal
 
+from leastnoise._support.number_format import percent
 from leastnoise._support.renamed import RenamedAttribute
 from leastnoise.curator.budget.entry_row import Row
 from leastnoise.curator.budget.privacy_filter import Cost, Terms, counted_share
@@ -74,7 +75,7 @@ class Entry:
     def __str__(self) -> str:
         parts = {"mu^2": self.gaussian, "pure epsilon": self.pure, "threshold delta": self.threshold}
         word = " or " if self.gaussian and self.pure else ", "
-        shares = word.join(f"{100 * float(part):.6g} % of {name}" for name, part in parts.items() if part)
+        shares = word.join(f"{percent(float(part), 6)} of {name}" for name, part in parts.items() if part)
         cost = f"  {shares}" if shares else ""
         note = f" ({self.note})" if self.note else ""
         start = f"{self.number:>5}  {self.created_at:%Y-%m-%d %H:%M:%S}  {self.kind}  {self.release}"

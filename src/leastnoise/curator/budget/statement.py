@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from leastnoise._support.number_format import percent
 from leastnoise.curator.budget.allocation import Allocation
 from leastnoise.curator.budget.budget import Budget
 from leastnoise.curator.budget.debit import in_percent
@@ -21,7 +22,7 @@ def statement(budget: Budget) -> str:
     promise = f"epsilon = {float(terms.epsilon):g}, delta = {float(terms.delta):g}"
     lines = [f"{budget.name}: {promise} for {whom}{about} ({terms.neighbours})"]
     if terms.part is not None:
-        lines.append(f"  an allocation of {100 * float(max(terms.part.shares(terms.whole_caps))):.6g} % of that")
+        lines.append(f"  an allocation of {percent(float(max(terms.part.shares(terms.whole_caps))), 6)} of that")
     lines += [f"  {name:<23}  {share:>15}  {free}" for name, share, free in left_in_words(budget)]
     weak = budget.strength.in_words() if budget.strength.warns else ""
     said = (promise_in_words(budget), weak, plan_in_words(budget), changed_in_words(entries), counted_in_words(entries))
@@ -87,10 +88,10 @@ def _tree(allocations: list[Allocation]) -> list[str]:
     now, depth, lines = datetime.now(UTC), {"": 0}, []
     for each in allocations:
         level = depth[each.id] = depth.get(each.parent, 0) + 1
-        used = "" if each.own_file else f", {100 * each.spent_share:.4g} % of it used"
+        used = "" if each.own_file else f", {percent(each.spent_share, 4)} of it used"
         until = f", until {each.expires_at:%Y-%m-%d}" if each.expires_at is not None else ""
         people = f", for {', '.join(each.people)}" if each.people else ""
-        share, state = f"{100 * float(each.share):.6g} %", each.state(now)
+        share, state = percent(float(each.share), 6), each.state(now)
         lines.append(f"{'  ' * level}  {each.name}: {share}{used}{people}{until} ({state})")
     return [f"  {len(allocations)} allocation{'s' * (len(allocations) != 1)}:", *lines] if allocations else []
 

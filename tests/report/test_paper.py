@@ -1,0 +1,86 @@
+"""A printed page has every row, or says how many it lacks and where they are; nothing on it is folded or white."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from selenium.webdriver.support.ui import WebDriverWait
+
+import leastnoise as ln
+from chromium import luminance
+from leastnoise.domain import product
+from leastnoise.testing import seeded
+
+pytestmark = pytest.mark.browser
+
+
+def bins(count: int) -> Any:
+    with seeded(1):
+        return ln.release(
+            np.arange(count),
+            sensitivity=1,
+            epsilon=1,
+            delta=1e-6,
+            domain=product(["bin"], [f"key{i}x" for i in range(count)]),
+        )
+
+
+def printed(browser: Any, page: Path) -> str:
+    """What is seen of the page on paper. Printing itself makes the same two events."""
+    browser.get(page.as_uri())
+    WebDriverWait(browser, 90).until(lambda b: b.execute_script("return document.documentElement.dataset.drawn"))
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    browser.execute_script("window.dispatchEvent(new Event('beforeprint'))")
+    text = str(browser.execute_script("return document.body.innerText"))
+    browser.execute_script("window.dispatchEvent(new Event('afterprint'))")
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    return " ".join(text.split())
+
+
+def test_every_row_is_printed(browser: Any, tmp_path: Path) -> None:
+    made = bins(96)
+    text = printed(browser, made.report(tmp_path / "page.html", allow_seeded=True))
+    assert all(f"key{i}x" in text for i in range(96))
+    assert "All 96 rows." in text
+    assert "Low" in text
+    for hint in ("Sort by", "narrow screen", "Previous", "Download as CSV", "Find"):
+        assert hint not in text
+    assert made.explain().splitlines()[0] in text  # folded on a screen
+    shown = browser.execute_script("return document.querySelectorAll('#table tbody tr').length")
+    assert shown == 20  # afterwards the screen is as it was
+
+
+def test_a_long_table_says_what_is_not_printed(browser: Any, tmp_path: Path) -> None:
+    text = printed(browser, bins(1_203).report(tmp_path / "page.html", estimate=None, allow_seeded=True))
+    assert all(f"key{i}x" in text for i in range(1_000))
+    assert "1,000 of 1,203 rows are printed. The other 203 are in the page itself" in text
+
+
+def test_the_paper_of_a_set_says_which_table_it_has(browser: Any, tmp_path: Path) -> None:
+    rows = pd.DataFrame({"who": range(300), "a": np.arange(300) % 30, "b": np.arange(300) % 2})
+    asked = ln.table(rows, unit="who").crosstabs(keys={"a": range(30), "b": range(2)}, ways=2, max_rows=1)
+    with seeded(2):
+        made = asked.release(epsilon=1, delta=1e-6)
+    text = printed(browser, made.report(tmp_path / "tables.html", allow_seeded=True))
+    assert f"Of {len(made.tables)} tables one is printed here." in text
+    assert "All 60 rows." in text
+    assert "The error of one cell of each table" in text
+
+
+def test_paper_says_which_values_are_drawn_in_ink(browser: Any, tmp_path: Path) -> None:
+    """Backgrounds are not printed, so what is white on a colour would be white on white."""
+    browser.get(bins(12).report(tmp_path / "page.html", allow_seeded=True).as_uri())
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    styles = """return ['checked', 'not(:checked)'].map((state) => {
+        const label = document.querySelector(`.switch label:has(input:${state})`);
+        return [getComputedStyle(label).display, getComputedStyle(label).color, getComputedStyle(label, '::before').content];
+    })"""
+    (shown, ink, words), (hidden, *_) = browser.execute_script(styles)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert (shown, hidden) == ("block", "none")
+    assert luminance(ink) < 0.1
+    assert words == '"Shown: "'
