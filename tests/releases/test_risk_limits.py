@@ -179,7 +179,7 @@ def test_an_estimate_that_is_not_better_beyond_chance_says_so() -> None:
     assert "That is not better: use the noisy values as they are." in worse.errors_in_words()
     kept = ln.denoise.auto(far[:2], 1.0)
     assert (kept.values == far[:2]).all()
-    assert "The values are the noisy ones, and so is their error: about 1.0, at most" in kept.explain()
+    assert "The values are kept as they were published, and so is their error: standard deviation 1." in kept.explain()
     assert "before" not in kept.explain()
     flat = ln.denoise.james_stein(rng.standard_normal(200), 1.0)
     assert flat.better_than_raw is True

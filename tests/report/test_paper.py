@@ -77,7 +77,8 @@ def test_paper_says_which_values_are_drawn_in_ink(browser: Any, tmp_path: Path) 
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     styles = """return ['checked', 'not(:checked)'].map((state) => {
         const label = document.querySelector(`.switch label:has(input:${state})`);
-        return [getComputedStyle(label).display, getComputedStyle(label).color, getComputedStyle(label, '::before').content];
+        const { display, color } = getComputedStyle(label);
+        return [display, color, getComputedStyle(label, "::before").content];
     })"""
     (shown, ink, words), (hidden, *_) = browser.execute_script(styles)
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})

@@ -19,6 +19,7 @@ from leastnoise._support.validation import Number
 from leastnoise.domain import Axis, Domain
 from leastnoise.releases.columns import key_columns
 from leastnoise.releases.crosstab_integers import CrosstabsIntegers
+from leastnoise.releases.estimate import KEPT
 from leastnoise.releases.frames import Frames
 from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.risk_limits import RmseLimit
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from leastnoise.privacy.noise_choice import Mechanism
 
 Floats = NDArray[np.float64]
-KEPT = 1e-6  # of a standard deviation, to which values that were kept are the same
 TABLES_NAMED = 5  # of those that are not better
 
 

@@ -35,6 +35,7 @@ from leastnoise.releases.provenance import SEEDED_WARNING, Provenance, of_arrays
 from leastnoise.releases.published import Published
 from leastnoise.releases.risk_limits import RmseLimit
 
+KEPT = 1e-6  # of the noise's standard deviation: what moved less was not moved
 POWER_LAW = "power law of sizes"  # the method of keys that nobody listed: see `denoise/shown_counts.py`
 
 
@@ -257,8 +258,9 @@ class Estimate(Published):
 
     @property
     def kept(self) -> bool:
-        """Whether the values are the noisy ones: then their error is that of the noise, which is known."""
-        return self.bins > 0 and self._moved == 0
+        """Whether the values are the noisy ones, to a millionth of the noise: then their error is that of the noise,
+        which is known."""
+        return self.bins > 0 and self._moved <= KEPT * self.std
 
     def explain(self) -> str:
         """What was done to the values, and what it is believed to be worth, in plain words."""

@@ -30,6 +30,7 @@ from leastnoise.report.contents import (
 from leastnoise.report.map_scale import kilometres, scale_bar, scale_layers
 from leastnoise.report.picture import Picture, Rows, altair, specification
 
+WRAPPED = "wrapped[datum.label] ? wrapped[datum.label] : datum.label"  # the page breaks long names into lines
 MAX_SIDE_IN_NUMBERS = 12  # cells, each with its number in it
 LETTER_WIDTH = 7.5  # pixels
 ROW_OVER_WIDTH = 0.06  # of a table's cells, over the width of all
@@ -226,12 +227,17 @@ def _image(contents: Contents) -> Picture:
     base = _switched(alt.Chart(alt.NamedData("bins")))
     over, up = (list(dict.fromkeys(columns[name])) for name in ("across", "along"))  # names keep the keys' own order
     x = alt.X("across:O", title=plane.across, sort=over, axis=_ticks(alt, over, across, **_turned(plane)))
-    y = alt.Y("along:O", title=plane.along, sort=up if plane.downward else up[::-1], axis=_ticks(alt, up, rows))
+    y = alt.Y(
+        "along:O",
+        title=plane.along,
+        sort=up if plane.downward else up[::-1],
+        axis=_ticks(alt, up, rows, labelExpr=WRAPPED),
+    )
     colour = alt.Color("shown:Q", scale=scale, title=None, legend=_legend(alt))
     chart = base.mark_rect(cornerRadius=0).encode(x=x, y=y, color=colour, tooltip=_tooltip(alt, contents))
     if max(rows, across) <= MAX_SIDE_IN_NUMBERS and not contents.too_few:
         chart = alt.layer(chart, *_numbers_in_cells(alt, contents, base.encode(x=x, y=y), across))
-    chart = chart.add_params(alt.param(name="column", value=_first(contents)))
+    chart = chart.add_params(alt.param(name="column", value=_first(contents)), alt.param(name="wrapped", value={}))
     cells = lattice_cells(contents.of)
     taller = 1.0 if cells is None else cells.aspect
     ratio = min(1.1, max(0.3, taller * rows / across))

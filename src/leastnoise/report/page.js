@@ -43,6 +43,28 @@
     };
   };
 
+  // A long name in lines of so many letters, broken between words where it can be: none is cut.
+  const wrapped = (name, letters) => {
+    const lines = [""];
+    for (const word of String(name).split(/\s+/).flatMap((part) => part.match(new RegExp(`.{1,${letters}}`, "gu")) ?? [])) {
+      if (lines.at(-1) && lines.at(-1).length + 1 + word.length > letters) lines.push("");
+      lines[lines.length - 1] += (lines.at(-1) ? " " : "") + word;
+    }
+    return lines;
+  };
+  const nameRows = (spec, limit, along) => {
+    const letters = Math.floor(limit / 7), of = (name) => wrapped(name, letters);
+    const named = (spec.params ?? []).find((p) => p.name === "labels" || p.name === "names");
+    const names = named ? named.value : along ? [...new Set(along)] : [];
+    if (!names.some((name) => String(name).length > letters)) return 0;
+    const broken = names.map(of), most = Math.max(...broken.map((each) => each.length));
+    const blank = (count) => Array(count).fill("\u00a0");  // lines hang from the middle of a row, so all names get as many
+    const split = broken.map((each) => [...blank(Math.floor((most - each.length) / 2)), ...each, ...blank(Math.ceil((most - each.length) / 2))]);
+    spec.params = spec.params.map((p) => (p === named ? { ...p, value: split } : p.name === "wrapped" ? { ...p, value: Object.fromEntries(names.map((name, i) => [name, split[i]])) } : p));
+    if (typeof spec.height === "number") spec.height = Math.max(spec.height, names.length * (14 * most + 6));
+    return -7 * (most - 1);
+  };
+
   const lines = (picture) => {
     const { x, y } = picture.columns, { edges, scale } = picture.extra, parts = [];
     for (let i = 0; i < edges.length; i += 2) {
@@ -67,7 +89,10 @@
     if (picture.ratio) {
       spec.height = Math.round(Math.min(place.clientWidth * picture.ratio, 0.85 * Math.max(window.innerHeight, 600), 760));
     }
-    const config = theme(place.clientWidth), chosen = { column, paper: config.style.scale_halo.color, line: config.axis.gridColor };
+    const labelOffset = nameRows(spec, place.clientWidth < 500 ? 110 : Math.max(190, 0.3 * place.clientWidth), picture.columns.along);
+    const config = theme(place.clientWidth);
+    config.axisY.labelOffset = labelOffset;
+    const chosen = { column, paper: config.style.scale_halo.color, line: config.axis.gridColor };
     if (spec.params) spec.params = spec.params.map((p) => (p.name in chosen ? { ...p, value: chosen[p.name] } : p));
     const autosize = { type: "fit-x", contains: "padding" };
     const renderer = picture.columns[Object.keys(picture.columns)[0]].length > 500 ? "canvas" : "svg";

@@ -98,4 +98,4 @@ def _reach(columns: dict[str, Any]) -> list[float]:
     every = np.concatenate(ends) if told.any() else np.array([*columns["low"], *columns["high"]])
     low, high = float(every.min()), float(every.max())
     room = (high - low) or 1.0
-    return [low - 0.02 * room, high + 0.08 * room]
+    return [low - 0.02 * room, high + 0.14 * room]

@@ -13,6 +13,7 @@ from leastnoise._support.validation import Floats
 from leastnoise.releases.display import TOO_FEW
 
 WIDTH, LEFT, RIGHT, TOP, ROW, BOTTOM = 360.0, 116.0, 14.0, 6.0, 20.0, 22.0
+LINE = 13.0  # pixels, from one line of a name to the next
 MAX_BINS = 40  # that have a line and a name each
 
 
@@ -25,14 +26,16 @@ def dots(name: str, values: Floats, low: Floats, high: Floats, keys: list[str]) 
         first = 0.0
     if first == last:
         first, last = first - 1.0, last + 1.0
-    height = TOP + ROW * len(keys) + BOTTOM
+    names = [in_lines(key, LEFT - 8) for key in keys]
+    row = max(ROW, LINE * max(map(len, names), default=1) + 6)
+    height = TOP + row * len(keys) + BOTTOM
 
     def x(value: float) -> float:
         return LEFT + (float(value) - first) / (last - first) * (WIDTH - LEFT - RIGHT)
 
     ticks = "".join(_tick(at, x(at), height) for at in levels(first, last))
     lines = "".join(
-        _line(place, key, value, a, b, x)
+        _line(TOP + row * (place + 0.5), key, names[place], value, a, b, x)
         for place, (key, value, a, b) in enumerate(zip(keys, values, low, high, strict=True))
     )
     about = f"{name}: {int(known.sum())} of {len(keys)} bins, from {rounded(first)} to {rounded(last)}"
@@ -42,9 +45,11 @@ def dots(name: str, values: Floats, low: Floats, high: Floats, keys: list[str]) 
     )
 
 
-def _line(place: int, key: str, value: float, low: float, high: float, x: object) -> str:
-    y = TOP + ROW * (place + 0.5)
-    label = f'<text class="key" x="{LEFT - 8:g}" y="{y + 4:.2f}">{escape(fitting(key, LEFT - 8))}</text>'
+def _line(y: float, key: str, name: list[str], value: float, low: float, high: float, x: object) -> str:
+    label = "".join(
+        f'<text class="key" x="{LEFT - 8:g}" y="{y + 4 + LINE * (k - (len(name) - 1) / 2):.2f}">{escape(line)}</text>'
+        for k, line in enumerate(name)
+    )
     if math.isnan(value):
         return f'{label}<text class="few" x="{LEFT + 4:g}" y="{y + 4:.2f}">{TOO_FEW}</text>'
     at = x  # from a value to its place
@@ -60,6 +65,23 @@ def _tick(value: float, x: float, height: float) -> str:
         f'<line class="grid" x1="{x:.2f}" x2="{x:.2f}" y1="{TOP:g}" y2="{height - BOTTOM:g}"/>'
         f'<text class="tick" x="{x:.2f}" y="{height - 6:g}">{short_number(value)}</text>'
     )
+
+
+def in_lines(text: str, room: float, most: int = 4) -> list[str]:
+    """A text in at most so many lines, broken between words; what still does not fit is cut.
+
+    text: a name. room: in pixels.
+
+    >>> in_lines("Registration of new inhabitants", 108)
+    ['Registration', 'of new', 'inhabitants']
+    """
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}".strip()
+        if lines[-1] and len(lines) < most and fitting(longer, room) != longer:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}".strip()
+    return [fitting(line, room) for line in lines]
 
 
 def fitting(text: str, room: float) -> str:

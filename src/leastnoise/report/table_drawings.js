@@ -26,6 +26,18 @@ const fitted = (text, room, weight = "") => {
   while (letters.length > 1 && widthOf(letters.join("") + "…", weight) > room) letters.pop();
   return letters.join("") + "…";
 };
+// A name in lines that fit, at most so many; what is left over is cut.
+const lined = (text, room, most) => {
+  const lines = [""];
+  const joined = (word) => (lines.at(-1) ? `${lines.at(-1)} ${word}` : word);
+  for (const word of text.split(/\s+/)) {
+    if (lines.at(-1) && lines.length < most && widthOf(joined(word)) > room) lines.push("");
+    lines[lines.length - 1] = joined(word);
+  }
+  return lines.map((line) => fitted(line, room));
+};
+const named = (lines, x, middle) =>
+  lines.map((line, k) => drawn("text", { class: "key", x, y: middle + 4 + 13 * (k - (lines.length - 1) / 2), "text-anchor": "end" }, line));
 const everyNth = (count, most) => Math.max(1, Math.ceil(count / Math.max(1, most)));
 const roundTicks = (low, high, most) => {
   const raw = (high - low) / Math.max(1, most), power = 10 ** Math.floor(Math.log10(raw));
@@ -44,9 +56,10 @@ const reach = (view) => {
 };
 
 const bars = (width, view) => {
-  const row = view.denoised ? ROW + THIN : ROW;
   const keys = view.axes[0].keys.map(String), amounts = Array.from(view.values, view.short);
   const left = Math.min(widest(keys) + 10, width * 0.36), right = widest(amounts) + 10;
+  const names = keys.map((key) => lined(key, left - 10, 4)), tall = 13 * Math.max(...names.map((lines) => lines.length)) + 6;
+  const row = Math.max(tall, view.denoised ? ROW + THIN : ROW);
   const [low, high] = reach(view), height = row * keys.length, inner = width - left - right;
   const x = (value) => left + ((value - low) / (high - low)) * inner;
   const bar = (value, y, tall, kind) => drawn("rect", {
@@ -58,8 +71,8 @@ const bars = (width, view) => {
     parts.push(drawn("text", { x: x(tick), y: height + 16, "text-anchor": "middle" }, amount.format(tick)));
   }
   keys.forEach((key, i) => {
-    const value = view.values[i], y = row * i + (ROW - BAR) / 2, middle = y + BAR / 2;
-    parts.push(drawn("text", { class: "key", x: left - 8, y: middle + 4, "text-anchor": "end" }, fitted(key, left - 10)));
+    const value = view.values[i], y = row * i + (row - BAR - (view.denoised ? THIN : 0)) / 2, middle = y + BAR / 2;
+    parts.push(...named(names[i], left - 8, row * i + row / 2));
     parts.push(bar(value, y, BAR, view.maybeZero(i) ? "block empty" : "block"));
     parts.push(drawn("path", { class: "interval", d: `M${x(value - view.half)} ${middle - 3.5}v7m0-3.5H${x(value + view.half)}m0-3.5v7` }));
     if (view.denoised) parts.push(bar(view.denoised[i], y + BAR + 1, THIN, "block better"));

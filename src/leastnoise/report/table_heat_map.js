@@ -73,7 +73,7 @@ const heatMap = (width, view, values, shades, marked) => {
   }
   const nth = everyNth(rows.length, (high * rows.length) / 14);
   rows.forEach((name, i) => {
-    if (i % nth === 0) parts.push(drawn("text", { class: "key", x: left - 7, y: top + high * (i + 0.5) + 4, "text-anchor": "end" }, fitted(name, left - 9)));
+    if (i % nth === 0) parts.push(...named(lined(name, left - 9, Math.max(1, Math.floor(high / 13))), left - 7, top + high * (i + 0.5)));
   });
   columns.forEach((name, j) => {
     if (j % labels.nth) return;
