@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from functools import singledispatch
+from typing import Any
 
 import numpy as np
 
@@ -109,7 +110,7 @@ def _(of: QuantileRelease) -> Headline | None:
     return Headline(number(of.values[place]), f"{name}{among}, {between(low[place], high[place])}")
 
 
-def _headline_of_groups(of: QuantileRelease, name: str, values: Floats, low: Floats, high: Floats) -> Headline | None:
+def _headline_of_groups(of: QuantileRelease, name: str, values: Floats, low: Any, high: Any) -> Headline | None:
     """From the least to the largest that can be told, and how far their intervals reach; of many groups, or where
     nothing is known of how far they are off, noise would choose these two."""
     told, groups = ~np.isnan(values), len(values)
