@@ -29,7 +29,10 @@ def test_a_set_says_which_of_its_tables_are_not_better_beyond_chance() -> None:
     worse = estimate.tables_not_better
     assert worse == tuple(t for t in estimate.tables if not estimate[t].better_than_raw)
     assert f"{len(worse)} of the 16 tables are not better beyond chance (the total, district" in estimate.explain()
-    assert "not better beyond chance" in estimate[NOT_BETTER].errors_in_words()
+    kept = estimate[NOT_BETTER]
+    assert kept.kept  # one error is told of it, that of the noise
+    assert kept.errors_in_words() == f"{kept.std:.4g}, as published: denoising kept this table as it was"
+    assert kept.rmse == kept.std <= kept.rmse_at_most(0.95).value
     assert "not better" not in estimate[BETTER].errors_in_words()
 
 
@@ -49,7 +52,8 @@ def test_large_counts_that_gain_nothing_are_recommended_as_published() -> None:
     assert isinstance(release, ln.CrosstabsRelease)
     estimate = release.denoise()
     assert estimate.better_than_raw is False
-    assert "That is not better beyond chance: use the tables as published." in estimate.explain()
+    assert "The tables are kept as they were published, and so is their error" in estimate.explain()
+    assert "at most" not in estimate.errors_in_words()
     known = release.denoise(known={("a", "b"): [[750, 750], [1_250, 1_250]]})
     assert known.better_than_raw is True
     assert known.tables_not_better == ()

@@ -81,7 +81,7 @@ def _error(one: CrosstabTableEstimate) -> dict[str, list[str]]:
 
 def _denoised_in_words(one: CrosstabTableEstimate) -> str:
     if one.kept:
-        return f"as published, since denoising kept this table. denoised_error: its known error, {rounded(one.std)}."
+        return f"the same. denoised_error: its known error, {one.errors_in_words()}."
     return f"the same with noise taken back out. {_error_in_words(one)}"
 
 
@@ -126,8 +126,8 @@ def write_estimate(
             **_error(one),
             "noisy": _written(one.noisy, nearest(step)),
         }
-        made = "as published, since denoising kept this table" if one.kept else "with noise taken back out"
-        known = f"denoised_error: its known error, {rounded(one.std)}." if one.kept else _error_in_words(one)
+        made = "as published" if one.kept else "with noise taken back out"
+        known = f"denoised_error: its known error, {one.errors_in_words()}." if one.kept else _error_in_words(one)
         error = (
             f"{_what(estimate.weight)} {made}; noisy is what was released, with noise of standard deviation "
             f"{rounded(one.std)}. {known}"

@@ -102,7 +102,8 @@ class CrosstabsEstimate(TableSet):
     @property
     def tables_not_better(self) -> tuple[Table, ...]:
         """The tables of which it cannot be said that they are better than as published, each judged by itself."""
-        return tuple(table for table in self.tables if self[table].better_than_raw is False)
+        found = {table: self.risks.is_below(self.std[table], table) for table in self.tables}
+        return tuple(t for t, better in found.items() if better is False or (better and self[t].kept))
 
     @property
     def published_rmse(self) -> float:
