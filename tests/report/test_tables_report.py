@@ -58,7 +58,9 @@ def test_every_cell_of_every_table_is_in_the_page_with_every_digit(name: str) ->
         assert table["better"] is estimate[columns].better_than_raw
         before = release.std[columns]
         limit = number_format.rounded(most, number_format.digits_beside(rmse, before))
-        assert table["error"] == f"{number_format.about(rmse, beside=before)}, at most {limit} (95 %)"
+        told = f"{number_format.about(rmse, beside=before)}, at most {limit} (95 %)"
+        assert table["kept"] is estimate[columns].kept
+        assert table["error"] == (None if table["kept"] else told)  # that of the noise is told already
         seen.append(columns)
     assert sorted(seen) == sorted(release.tables)
     assert [len(columns) for columns in seen] == sorted(map(len, seen))
@@ -114,7 +116,10 @@ def test_the_errors_of_every_table_are_there_without_a_script() -> None:
     assert cells["age × job"][0] == release["age", "job"].bins
     assert cells["age × job"][1] == pytest.approx(release.std["age", "job"], rel=1e-3)
     better = denoised("people")
-    for table in (("age", "job"), ("sex", "job")):
+    kept = re.search(r'class="text">sex × job</th>(?:<td>[^<]*</td>){4}<td>(.*?)</td>', text)
+    assert kept is not None
+    assert kept[1] == "as published"
+    for table in (("age", "job"),):
         digits = number_format.digits_beside(better[table].rmse, better[table].std)
         most = number_format.rounded(better[table].rmse_at_most(0.95).value, digits)
         worse = "" if better[table].better_than_raw else ", not better"

@@ -258,9 +258,12 @@ class Estimate(Published):
 
     @property
     def kept(self) -> bool:
-        """Whether the values are the noisy ones, to a millionth of the noise: then their error is that of the noise,
-        which is known."""
-        return self.bins > 0 and self._moved <= KEPT * self.std
+        """Whether the values are the noisy ones, to a millionth of the noise, and nothing was learnt from other bins:
+        then their error is that of the noise, which is known."""
+        if not self.bins or self._moved > KEPT * self.std:
+            return False
+        rmse = self.rmse
+        return self.noise.is_none or (rmse is not None and rmse >= 0.999 * self.std)
 
     def explain(self) -> str:
         """What was done to the values, and what it is believed to be worth, in plain words."""
