@@ -38,11 +38,9 @@ from leastnoise.privacy.accounting.loss_pairs import (
 )
 from leastnoise.privacy.accounting.nodes import grid_for
 from leastnoise.privacy.accounting.saddle_point import SaddlePoint
-from leastnoise.privacy.accounting.two_scales import power_on_two_scales
 
 Parts = Sequence[tuple[LossPair, int]]  # each kind of release, and how many of it
 
-_LONG = 20_000  # losses of one rarely sampled release from which on two grids are faster
 _FIRST_TRY = 0.45  # the part of the accuracy that each side is allowed at first
 _RARE = Fraction(1, 1000)  # a sampling rate below which errors of second order are not all
 _TRIES = 6
@@ -201,8 +199,7 @@ class OneWay:
         else:
             assert cells is not None
             measure = cells.measure(upper=upper)
-        raised = power_on_two_scales if times > 1 and len(measure.masses) > _LONG and _is_rare(pair) else power
-        return raised(measure, times, self.copies, self.tolerance)
+        return power(measure, times, self.copies, self.tolerance)
 
 
 def _is_rare(pair: LossPair) -> bool:
