@@ -16,7 +16,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = (
     | {f"domain.{name}": getattr(ln.domain, name) for name in ln.domain.__all__ if name != "Axis"}
     | {f"Graph.{name}": getattr(ln.Graph, name) for name in dir(ln.Graph) if inspect.ismethod(getattr(ln.Graph, name))}
     | {f"workload.{name}": getattr(ln.workload, name) for name in ln.workload.__all__ if name.islower()}
-    | {f"Workload.{name}": getattr(ln.workload.Workload, name) for name in ("optimize", "from_matrix", "table")}
+    | {f"Workload.{name}": getattr(ln.workload.Workload, name) for name in ("optimize", "table")}
     | {f"Strategy.{name}": getattr(ln.workload.Strategy, name) for name in ("covariance", "covariances", "at")}
     | {f"accounting.{name}": getattr(ln.accounting, name) for name in ln.accounting.__all__}
     | {"Graph.nearest": ln.Graph.nearest, "audit.lower_bound": ln.audit.lower_bound}

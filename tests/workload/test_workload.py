@@ -110,10 +110,6 @@ def test_a_column_with_one_key_adds_nothing() -> None:
         (lambda: Workload(SIZES, ways=1).optimize(weights={"age": 0}), errors.InvalidParameter, "above 0"),
         (lambda: Workload(SIZES, ways=1).optimize(weights={"age": 1, ("age",): 2}), errors.InvalidParameter, "two"),
         (lambda: Workload(SIZES, ways=1).optimize(mu=0), errors.InvalidParameter, "above 0"),
-        (lambda: Workload.from_matrix([1, 2]), errors.WrongType, "matrix"),
-        (lambda: Workload.from_matrix([[float("nan")]]), errors.InvalidParameter, "finite"),
-        (lambda: Workload.from_matrix([[0, 0]]), errors.InvalidParameter, "zero"),
-        (lambda: Workload.from_matrix([[1, 0]]).optimize(weights=[1, 2]), errors.InvalidParameter, "1 questions"),
     ],
 )
 def test_mistakes(make: Callable[[], Any], error: type[Exception], says: str) -> None:

@@ -8,7 +8,6 @@ with noise on plain tables; `squared_cost` proves what one unit costs.
 from leastnoise._support.calls import explain_public
 from leastnoise.workload.gaussian_blocks import GaussianBlocks
 from leastnoise.workload.integer_noise import integer_scales, scales_within
-from leastnoise.workload.linear import LinearStrategy, LinearWorkload
 from leastnoise.workload.noise_options import NoiseOption, noise_options
 from leastnoise.workload.ordered import IntegerStrategy, prefix_strategy, range_strategy
 from leastnoise.workload.plain_tables import PlainTables, gaussian_tables, laplace_tables
@@ -21,8 +20,6 @@ from leastnoise.workload.tree_tables import TreeWorkload
 __all__ = [
     "GaussianBlocks",
     "IntegerStrategy",
-    "LinearStrategy",
-    "LinearWorkload",
     "NoiseOption",
     "PlainTables",
     "Strategy",

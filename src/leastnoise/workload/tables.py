@@ -22,7 +22,6 @@ from leastnoise.workload.ordered.questions import KINDS, Kind
 from leastnoise.workload.published_blocks import PublishedBlocks
 
 if TYPE_CHECKING:
-    from leastnoise.workload.linear import LinearWorkload
     from leastnoise.workload.strategy import Strategy, Weights
 
 Table = tuple[str, ...]
@@ -72,16 +71,6 @@ class Workload(PublishedBlocks):
             rows, order = self._of_names(tables or ())
         self._lattice: Incidence = self._incidence(rows)
         self._order = order  # where the i-th table asked for stands in the lattice; None: in the same order
-
-    @staticmethod
-    def from_matrix(questions: Any) -> LinearWorkload:
-        """Any small set of linear questions about one table of counts, instead of tables.
-
-        questions: a matrix W with a row a question and a column a cell of the counts x; the answers wanted are W x.
-        """
-        from leastnoise.workload.linear import LinearWorkload
-
-        return LinearWorkload(questions)
 
     def _incidence(self, tables: Sequence[Integers]) -> Incidence:
         sizes = np.array(list(self._sizes.values()), dtype=np.int64)

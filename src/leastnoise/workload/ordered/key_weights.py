@@ -2,8 +2,19 @@
 
 For weights d > 0 on the keys that sum to one let K = (D^.5 G D^.5)^.5 (`questions`) and X = D^-.5 K D^-.5
 (`geometric_mean`). Every Gaussian mechanism of which a row costs at most one has a sum of variances of at least
-(tr K)^2 = (sum_j d_j X_jj)^2; and X, divided by its largest diagonal element, has tr K max_j X_jj (the proof is in
-`workload.linear`). So every d has a certified gap. d_j <- d_j X_jj drives it to zero, and d_j <- d_j X_jj^2 does so in
+(tr K)^2 = (sum_j d_j X_jj)^2; and X, divided by its largest diagonal element, has tr K max_j X_jj.
+
+*Proof.* A strategy is a matrix R: R x is published with noise of variance 1, and a row in cell j costs X_jj of X = R'R.
+The questions W x have the sum of variances tr(G X^-1) with G = W'W. For every X with X_jj <= 1, tr(D X) <= 1, so by
+Cauchy and Schwarz
+
+    tr(G X^-1) >= tr(G X^-1) tr(D X) >= (tr K)^2:
+
+a lower bound for every d. X = D^-.5 K D^-.5 has tr(G X^-1) = tr K and X_jj = K_jj/d_j; divided by its largest diagonal
+element it is allowed, and has the sum of variances tr K max_j K_jj/d_j. The two meet where K_jj/d_j is the same for all
+j.
+
+So every d has a certified gap. d_j <- d_j X_jj drives it to zero, and d_j <- d_j X_jj^2 does so in
 half as many steps. One takes a time proportional to n, and the best weights of n/4 keys, stretched, are a good start.
 """
 
@@ -15,13 +26,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from leastnoise._support import progress
-from leastnoise.workload.ordered import geometric_mean, weight_files
+from leastnoise.workload.ordered import geometric_mean
 from leastnoise.workload.ordered.questions import Floats, OrderedQuestions
 
 GAP = 2e-5
 STEPS = 400
 _COARSEST = 32
-_STORED = 256  # keys from which weights are stored on disk: fewer are found in less than a second
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,33 +55,7 @@ class KeyWeights:
 
 @functools.lru_cache(maxsize=64)
 def optimal_weights(questions: OrderedQuestions) -> KeyWeights:
-    """The best weights for these questions, from this process, the disk, or found anew."""
-    stored = weight_files.load(questions) if questions.size >= _STORED else None
-    if stored is not None:
-        made = _judged(questions, stored)
-        if made.gap <= GAP:
-            return made
-    found = _found(questions)
-    if questions.size >= _STORED:
-        weight_files.store(questions, found.weights)
-    return found
-
-
-def information(questions: OrderedQuestions, weights: Floats) -> Floats:
-    """X for these weights, every X_jj being one: the information matrix of the strategy at mu = 1.
-
-    questions: the sums that are wanted. weights: d, positive; any are allowed, better ones give less error.
-
-    Where X_jj is below one after X was divided by its largest diagonal element, it is raised to one: that key is told
-    more about, at no higher cost.
-    """
-    made = geometric_mean.whole(questions, weights)
-    made /= made.diagonal().max()
-    np.fill_diagonal(made, 1.0)
-    return made
-
-
-def _found(questions: OrderedQuestions) -> KeyWeights:
+    """The best weights for these questions."""
     sizes = [questions.size]
     while sizes[-1] // 4 >= _COARSEST:
         sizes.append(sizes[-1] // 4)
@@ -88,6 +72,20 @@ def _found(questions: OrderedQuestions) -> KeyWeights:
                     break
                 weights = _normal(weights * judged.diagonal**2)
     return judged
+
+
+def information(questions: OrderedQuestions, weights: Floats) -> Floats:
+    """X for these weights, every X_jj being one: the information matrix of the strategy at mu = 1.
+
+    questions: the sums that are wanted. weights: d, positive; any are allowed, better ones give less error.
+
+    Where X_jj is below one after X was divided by its largest diagonal element, it is raised to one: that key is told
+    more about, at no higher cost.
+    """
+    made = geometric_mean.whole(questions, weights)
+    made /= made.diagonal().max()
+    np.fill_diagonal(made, 1.0)
+    return made
 
 
 def lower_bound(questions: OrderedQuestions) -> float:
