@@ -6,7 +6,7 @@ BIN := .venv/bin
 # processes that import them.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo quick test tests audit lowest lint docs paper bench fuzz soak clean
+.PHONY: install demo quick test tests audit against-old lowest lint docs paper bench fuzz soak clean
 
 install: .venv/installed
 
@@ -68,6 +68,21 @@ audit: install
 	$(BIN)/python tests/audit.py --page
 	$(BIN)/python tests/audit.py --only '$(ONLY)'
 
+# Random queries answered by the sources of before the redesign, in an environment of their own, and by today's: the same
+# integers, claims, costs and refusals, but for differences that are meant. QUERIES=2000 asks more; FROM=500 asks others.
+OLD_COMMIT := a95b1ea1
+QUERIES ?= 500
+FROM ?= 0
+against-old: install .old/$(OLD_COMMIT)
+	$(BIN)/python tests/against_old.py --queries $(QUERIES) --from $(FROM)
+
+.old/$(OLD_COMMIT):
+	rm -rf .old && mkdir .old
+	git archive $(OLD_COMMIT) | tar -x -C .old
+	$(PYTHON) -m venv .old/.venv
+	.old/.venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint .old/constraints.txt '.old[dev]'
+	@touch $@
+
 # A long search for anything that breaks, on two cores; says at the end how many cases it ran: make fuzz MINUTES=25
 MINUTES ?= 10
 fuzz: install
@@ -78,4 +93,4 @@ soak: install
 	LEASTNOISE_SOAK_MINUTES=$(MINUTES) $(BIN)/python -m pytest -rP tests/soak
 
 clean:
-	rm -rf .venv .lowest benchmarks/.peers build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .lowest .old benchmarks/.peers build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,4 +1,7 @@
-"""Every kind of query over the tables of tables_at_random, with limits in every relation to each other."""
+"""Every kind of query over the tables of tables_at_random, with limits in every relation to each other.
+
+Through public names, so that other versions of the library can be asked the same (`against_old.py`).
+"""
 
 from __future__ import annotations
 
@@ -12,15 +15,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leastnoise import stats
-from leastnoise.curator.queries.query import Query
-from leastnoise.curator.queries.unit_counts import UnitCounts
-from leastnoise.curator.table import Table, lattice
+from leastnoise import lattice, stats
 from leastnoise.domain import Days, Edges, Hours, Zones, with_other
-from leastnoise.releases.limit_errors import AskedNoise
 from tables_at_random import TEXTS, Schema
 
-Ask = Callable[[Table], Query]
+Table = Any
+Ask = Callable[[Table], Any]
 NODES = SimpleNamespace(coordinates=[[0.0, 0.0], [0.001, 0.0], [0.0, 0.01], [0.5, 0.5], [-0.01, 0.01]])
 SQUARES = Zones(
     ("a", "b"),
@@ -218,6 +218,10 @@ def zones(s: Schema, chance: random.Random) -> Ask:
 
 
 def unit_counts(s: Schema, chance: random.Random) -> Ask:
+    """What `suggest_limits` asks. No caller has it by itself."""
+    from leastnoise.curator.queries.unit_counts import UnitCounts
+    from leastnoise.releases.limit_errors import AskedNoise
+
     part, keys = by(chance)
     values = tuple(s[name] for name in chance.sample(VALUES, chance.choice([0, 1, 2])))
     nulls = chance.choice(["drop", "bin"])
@@ -302,7 +306,7 @@ def _copy(column: str) -> Callable[[Any], Any]:
 
 def unknown_total(s: Schema, chance: random.Random) -> Ask:
     ask_keys = unlisted(s, chance)
-    return lambda t: ask_keys(t).total()  # type: ignore[attr-defined]
+    return lambda t: ask_keys(t).total()
 
 
 KINDS: dict[str, Callable[[Schema, random.Random], Ask]] = {

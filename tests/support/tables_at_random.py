@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
-from leastnoise.curator.table import Table, table
+from leastnoise import Table, table
 
 Row = dict[str, Any]
 FORMS = (*["DuckDB"] * 8, "Arrow", "pandas", "Parquet", "CSV")
