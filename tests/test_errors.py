@@ -9,7 +9,6 @@ import pytest
 
 from error_messages import SOURCE, modules, spelt_arguments
 from leastnoise import errors
-from leastnoise._support.renamed import RenamedAttribute, renamed_arguments
 from leastnoise.cli.messages import phrase
 from leastnoise.jobs.phrasing import in_job
 
@@ -48,28 +47,6 @@ def test_every_error_survives_a_process_boundary(kind: type[errors.LeastnoiseErr
     assert type(again) is kind
     assert str(again) == "What and why. Say keys=[2]."
     assert (again.parameter, again.value, again.examples) == ("keys", [1], ({"keys": [2]},))
-
-
-def test_a_class_of_before_is_refused_by_todays_name() -> None:
-    with pytest.raises(AttributeError, match=r"leastnoise\.errors\.NotFinite is now InvalidParameter\."):
-        errors.NotFinite  # noqa: B018
-    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
-        errors.Nothing  # noqa: B018
-
-
-def test_names_of_before_are_refused() -> None:
-    class Thing:
-        old = RenamedAttribute("new")
-
-    @renamed_arguments(noise="mechanism")
-    def wrap(*, mechanism: str = "gaussian") -> str:
-        return mechanism
-
-    with pytest.raises(AttributeError, match=r"Thing\.old is now new\."):
-        Thing().old  # noqa: B018
-    assert wrap(mechanism="laplace") == "laplace"
-    with pytest.raises(TypeError, match=r"wrap\(\) has no argument noise= any more: it is now mechanism=\."):
-        wrap(noise="laplace")  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize("module", modules(), ids=str)

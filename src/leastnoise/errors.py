@@ -43,7 +43,6 @@ from difflib import get_close_matches
 from typing import Any
 
 from leastnoise._support.plain_text import printable
-from leastnoise._support.renamed import refuse_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,19 +304,3 @@ class WeakPromise(UserWarning):
 
     def __str__(self) -> str:
         return printable(with_examples(self.message, "Or say", map(_arguments, self.examples)), lines=True)
-
-
-_MERGED = {  # the class that stands for each of these: several mistakes of one kind
-    "InvalidParameter": """NotFinite EmptyArray ShapesDisagree NegativeEpsilon DeltaIsZero DeltaNotProbability
-        NotPositive NotConfidence UnknownWord TooManySurvivors TooFewBins DependentSums NoInterval OutsideTheorem
-        NeighboursDiffer NoConversion BadClip""",
-    "OutOfRange": "GridTooFine",
-    "WrongType": "WrongColumnType",
-    "BadDomain": "DomainTooLarge",
-    "UnknownSource": "MixedSchemas",
-    "BadExpression": "NotRowWise BadFilter",
-    "BudgetMismatch": "NoReserve",
-    "NotProved": "NotConverged",
-    "NotOurs": "UnpacksTooLarge NewerFormat",
-}
-__getattr__ = refuse_names(__name__, {old: new for new, merged in _MERGED.items() for old in merged.split()})

@@ -256,12 +256,6 @@ def test_tradeoff_needs_a_rate() -> None:
     assert float(GaussianDP(1).tradeoff(0.05)) == pytest.approx(ndtr(-ndtri(0.05) - 1))
 
 
-@pytest.mark.parametrize("name", ["eta", "loss_at_most_minus", "satisfies_classically"])
-def test_helpers_of_the_paper_are_refused_with_what_to_write(name: str) -> None:
-    with pytest.raises(AttributeError, match=f"GaussianDP.{name} is now .*(mu|loss_at_least)"):
-        getattr(GaussianDP(1), name)
-
-
 def test_several_deltas_and_epsilons_at_once() -> None:
     gaussian, deltas = GaussianDP(0.7), [1e-3, 1e-6, 1e-9]
     for guarantee in (gaussian, PureDP(1.0), ApproxDP(1.0, 1e-10)):

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from leastnoise import stats
 from leastnoise._support.calls import explained
 from leastnoise._support.plain_text import printable
-from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Number
 from leastnoise.curator import key_template, private_check, public_join, suggest, transform, unit_table, zones_of_rows
 from leastnoise.curator.aggregate.nearest_node import HasCoordinates
@@ -337,9 +336,3 @@ class Table(Questions):
         made = question.release(epsilon=epsilon, delta=delta, budget=budget, share=share, note=note)
         assert isinstance(made, ClipSuggestion)
         return made
-
-    check = RenamedAttribute("private_check")
-    rules = RenamedAttribute("part of describe() of its questions")
-    source = RenamedAttribute("private")
-    door = RenamedAttribute("private; its rows are in rows")
-    kernels = RenamedAttribute("private")

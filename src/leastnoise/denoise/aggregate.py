@@ -69,7 +69,6 @@ import numpy as np
 from leastnoise import errors
 from leastnoise._support.host_arrays import as_host
 from leastnoise._support.number_format import about
-from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
 from leastnoise.denoise._mixture.simplex import least_on_simplex
 from leastnoise.denoise.arrays import Floats, Mechanism, given_in_doubles, in_its_type, namespace
@@ -89,7 +88,6 @@ SPREAD_OF_SQUARES = {"gaussian": 1.0, "laplace": math.sqrt(5 / 2)}  # of the noi
 SMOOTHERS = ("laplacian",)  # linear ones: each value is an average over many bins
 
 
-@renamed_arguments(noise="mechanism")
 def aggregate(
     y: Any,
     sigma: Number,

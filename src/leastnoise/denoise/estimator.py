@@ -22,7 +22,6 @@ from typing import Any, ParamSpec, Protocol, cast, overload
 import numpy as np
 
 from leastnoise import errors
-from leastnoise._support.renamed import renamed_arguments
 from leastnoise.denoise.arrays import Floats, as_array, namespace, on_host, sigmas_of
 from leastnoise.denoise.estimates import Estimates
 from leastnoise.denoise.rows import Rows, all_at_once, axes_of, one_by_one
@@ -71,7 +70,6 @@ def rowwise_estimator(function: Callable[P, Estimate]) -> Denoiser[P]:
 
 
 def _denoiser(function: Callable[P, Estimate], *, rowwise: bool) -> Denoiser[P]:
-    @renamed_arguments(noise="mechanism")
     @wraps(function)
     def denoising(y: Any, sigma: Any, *, axis: Any = UNSET, **options: Any) -> Estimate | Estimates:
         if isinstance(y, Release):

@@ -35,7 +35,6 @@ import numpy as np
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
 from leastnoise.denoise._graph.lattices import row
 from leastnoise.denoise._trend.degrees import averaged_on_pieces
@@ -123,7 +122,6 @@ def trend_filter(
     )
 
 
-@renamed_arguments(noise="mechanism")
 def trend_filter_path(
     y: Any,
     sigma: Number,

@@ -19,7 +19,6 @@ from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.calls import explain_public
 from leastnoise._support.over_arrays import over_arrays
-from leastnoise._support.renamed import refuse_names
 from leastnoise._support.validation import Number
 from leastnoise.privacy.calibration import proof
 from leastnoise.privacy.distributions import Laplace
@@ -41,9 +40,6 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return __all__
-
-
-__getattr__ = refuse_names(__name__, {"laplace_law": "laplace_distribution"})
 
 
 @over_arrays("epsilon", "delta", "sensitivity")

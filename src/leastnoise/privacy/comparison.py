@@ -10,7 +10,6 @@ from typing import Any, Protocol, runtime_checkable
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Number
 from leastnoise.privacy import baselines, calibration
 from leastnoise.privacy.distributions import Distribution, Gaussian, Laplace
@@ -50,7 +49,6 @@ class Row:
     variance_ratio: float
     budget_cost: float  # mu^2
     note: str
-    book_cost = RenamedAttribute("budget_cost")
 
 
 @dataclass(frozen=True, slots=True)

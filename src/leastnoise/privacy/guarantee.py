@@ -25,7 +25,6 @@ from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.calls import explained
 from leastnoise._support.number_format import percent_at_most
-from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Floats, Number, Numbers
 from leastnoise.privacy import calibration
 from leastnoise.privacy.calibration import proof
@@ -186,9 +185,6 @@ class GaussianDP(Repeatable):
 
     mu: float
     neighbours: Neighbours = "add-remove"
-    eta = RenamedAttribute("mu**2 / 2")
-    loss_at_most_minus = RenamedAttribute("scipy.special.ndtr(-mu / 2 - epsilon / mu)")
-    satisfies_classically = RenamedAttribute("loss_at_least(epsilon) <= delta")
 
     def __post_init__(self) -> None:
         _settle(self, "mu")

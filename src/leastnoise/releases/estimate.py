@@ -23,7 +23,6 @@ from leastnoise._support import validation
 from leastnoise._support.host_arrays import as_host
 from leastnoise._support.immutable import Frozen
 from leastnoise._support.number_format import about, digits_beside, rounded
-from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Floats, Number
 from leastnoise.domain import Domain
 from leastnoise.releases import bin_intervals, risk_limits
@@ -71,9 +70,6 @@ class Estimate(Published):
     description: str = ""  # of what was done, where its name does not say it
     details: Any = None  # what was found on the way: a posterior, a mixture, a path; not kept in files
     provenance: Provenance = field(default_factory=of_arrays)
-    judge = RenamedAttribute("estimate_risk")
-    release = RenamedAttribute("id")
-    words = RenamedAttribute("description")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", Frozen(self.parameters))

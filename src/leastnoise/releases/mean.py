@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.number_format import rounded
-from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Floats, Number
 from leastnoise.privacy.distributions import Distribution
 from leastnoise.privacy.noise_reason import NoiseReason
@@ -96,8 +95,6 @@ class MeanRelease(Published):
     count_noise: tuple[Noise, ...] = ()  # of a count, where it is not that of a sum; several: they add up
     rate: bool = False  # whether they are shares of rows for which the condition `column` holds
     rows: Release | None = None  # of keys that nobody listed: the noisy rows, which decided that they show
-    parts = RenamedAttribute("components")
-    half = RenamedAttribute("half_range")
 
     @property
     def noise(self) -> Noise:

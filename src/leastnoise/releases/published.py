@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from leastnoise import errors
-from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Number
 from leastnoise.privacy.distributions import Distribution
 from leastnoise.releases import display, labels, views
@@ -53,10 +52,6 @@ class Published(Promised, Spreadsheets, ABC):
         @property
         def column(self) -> str | None:
             """Whose means or quantiles they are; None where that is not known, or there is no one column."""
-
-    made = RenamedAttribute("created_at")
-    law = RenamedAttribute("distribution")
-    promised = RenamedAttribute("promise_in_words")
 
     # What each kind says of itself
 

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from leastnoise._support import validation
 from leastnoise._support.number_format import rounded
-from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Floats, Number
 from leastnoise.releases import file_format, labels
 from leastnoise.releases.columns import key_columns, read_domain, write_domain
@@ -56,7 +55,6 @@ class QuantileRelease(Published):
     levels: tuple[float, ...]
     domain: Domain | None = None  # the groups; None: there are none
     column: str | None = None  # whose quantiles they are; None: not known
-    parts = RenamedAttribute("components")
 
     @property
     def components(self) -> Release | None:

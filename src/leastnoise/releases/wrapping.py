@@ -7,7 +7,6 @@ from numpy.typing import ArrayLike
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.renamed import renamed_arguments
 from leastnoise._support.validation import Number
 from leastnoise.privacy.distributions import LARGEST_SCALE
 from leastnoise.privacy.noise_choice import Mechanism
@@ -17,7 +16,6 @@ from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.release import Release
 
 
-@renamed_arguments(noise="mechanism")
 def wrap(y: ArrayLike, *, sigma: Number, mechanism: Mechanism = "gaussian") -> Release:
     """Another library's noisy vector as a Release, so that intervals and denoisers can work on it.
 

@@ -20,16 +20,6 @@ from leastnoise.curator.request import PrivacyRequest
 from spending import COUNTS, close, spend, void
 
 
-def test_the_old_names_say_the_new_ones(budget: ln.Budget) -> None:
-    with pytest.raises(AttributeError, match="expect"):
-        budget.preview(share=0.5)
-    spend(budget, share=0.5)
-    with pytest.raises(AttributeError, match="created_at"):
-        _ = budget.history()[0].made
-    with pytest.raises(TypeError, match="integers="):
-        budget.expect(share=0.5, whole=True)  # type: ignore[call-arg]
-
-
 def test_a_closed_budget_refuses_every_debit_until_it_is_reopened(budget: ln.Budget) -> None:
     assert not budget.closed
     with pytest.raises(errors.InvalidParameter, match="not closed"):

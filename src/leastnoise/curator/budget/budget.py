@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from leastnoise import errors
 from leastnoise._support import callers, validation
 from leastnoise._support.number_format import percent
-from leastnoise._support.renamed import RenamedAttribute, renamed_arguments
 from leastnoise._support.validation import Number
 from leastnoise.curator.budget import allocating
 from leastnoise.curator.budget.account import Account
@@ -251,7 +250,6 @@ class Budget:
         """
         return self._account.verify()
 
-    @renamed_arguments(whole="integers")
     def expect(
         self,
         *,
@@ -296,8 +294,6 @@ class Budget:
         own = charge.error_of(decided.noise)
         other = kinds.beside(request, decided.cost, own, lambda asked: charge.error_of(decide(asked).noise))
         return charge.BudgetExpectation(decided.noise, float(self.terms.share(decided.cost, spent)), left, other)
-
-    preview = RenamedAttribute("expect")
 
     def _check(self, debit: Debit) -> None:
         """Refuse what `_debit` would; nothing is debited."""

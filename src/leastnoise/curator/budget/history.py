@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Literal
 
 from leastnoise._support.number_format import percent
-from leastnoise._support.renamed import RenamedAttribute
 from leastnoise.curator.budget.entry_row import Row
 from leastnoise.curator.budget.privacy_filter import Cost, Terms, counted_share
 
@@ -43,8 +42,6 @@ class Entry:
     file: str = ""  # where the command line wrote the release
     of_epsilon: bool = False
     allocation: str = ""  # the name of the one that paid; "" is what this is the history of
-
-    made = RenamedAttribute("created_at")
 
     @classmethod
     def from_row(cls, row: Row, terms: Terms, allocation: str = "", *, of_epsilon: bool = False) -> Entry:

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from leastnoise._support.calls import explained
-from leastnoise._support.renamed import RenamedAttribute
 from leastnoise._support.validation import Number
 from leastnoise.curator import description, publish
 from leastnoise.curator.aggregate import bounding
@@ -379,9 +378,3 @@ class Query(ABC):
         """`rows`, for several queries that must see the same."""
         source = self._data.source
         return nullcontext(rows) if source.rereadable else source.engine.copied(rows)
-
-    ordering = RenamedAttribute("private: what is public is in describe()")
-    door = RenamedAttribute("private; its rows are in rows")
-    source = RenamedAttribute("private; its files are in files")
-    rules = RenamedAttribute("part of describe()")
-    ball = RenamedAttribute("clip, of a vector's query")
