@@ -160,7 +160,6 @@ FITTED: dict[str, Callable[..., Estimate]] = {
     "medians": lambda y, s, **o: empirical_bayes(y, s, support="nonnegative", loss="absolute", **o),
     "auto": lambda y, s, **o: auto(y, s, nonnegative=True, **o),
     "auto_medians": lambda y, s, **o: auto(y, s, nonnegative=True, integers=True, loss="absolute", **o),
-    "auto_best": lambda y, s, **o: auto(y, s, effort="best", **o),
 }
 
 

@@ -125,13 +125,6 @@ def test_a_release_is_denoised_on_its_graph() -> None:
         release.denoise(graph=Graph.path(150))
 
 
-def test_best_effort_tries_more() -> None:
-    y = np.repeat([0.0, 5.0], 100) + drawn(200, "gaussian", 6)
-    told = auto(y, 1.0, graph=Graph.path(200), effort="best").description
-    assert "trend_filter" in told
-    assert "tree_wavelet" in told
-
-
 @pytest.fixture(scope="module")
 def histograms(data: Path) -> Any:
     return np.load(data / "dpbench" / "histograms.npz")

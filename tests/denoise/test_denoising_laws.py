@@ -48,7 +48,7 @@ RULES: dict[str, Callable[[Any, float, float, Any], Estimate]] = {
     "simplex": lambda y, s, c, n: project(y, s, onto="simplex", total=4 * c, mechanism=n),
     "total": lambda y, s, c, n: project(y, s, onto="total", total=4 * c, mechanism=n),
     "auto": lambda y, s, c, n: auto(y, s, mechanism=n),
-    "auto_nonnegative": lambda y, s, c, n: auto(y, s, nonnegative=True, effort="best", mechanism=n),
+    "auto_nonnegative": lambda y, s, c, n: auto(y, s, nonnegative=True, mechanism=n),
 }
 PROJECTIONS = ("nonnegative", "l1", "l2", "linf", "simplex", "total")
 rules = pytest.mark.parametrize("name", RULES)
@@ -180,7 +180,7 @@ def test_lengths_must_agree() -> None:
         lambda: hard_threshold(np.ones(5), 1.0, threshold="sure"),
         lambda: project(np.ones(5), 1.0, onto="l3"),
         lambda: empirical_bayes(np.ones(5), 1.0, support="positive"),
-        lambda: auto(np.ones(5), 1.0, effort="most"),
+        lambda: auto(np.ones(5), 1.0, loss="cubic"),
     ],
 )
 def test_unknown_words_are_refused(call: Callable[[], object]) -> None:

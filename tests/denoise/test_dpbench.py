@@ -32,7 +32,7 @@ def measured(histograms: dict[str, Any], sigma: float, noise: Any, draws: int) -
             rng = np.random.default_rng(seed)
             z = rng.standard_normal(x.size) if noise == "gaussian" else rng.laplace(0, math.sqrt(0.5), x.size)
             y = x + sigma * z
-            made = candidates(y, sigma, nonnegative=True, effort="cheap", mechanism=noise)
+            made = candidates(y, sigma, nonnegative=True, mechanism=noise)
             shrunk = ("james_stein", "james_stein_mean")  # as `auto` without a graph
             mixed = aggregate(y, sigma, made, favoured=shrunk, simplest="flat", nonnegative=True, mechanism=noise)
             all_three = (y, made["empirical_bayes"].values, mixed.values)

@@ -17,18 +17,17 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.denoise import fused_lasso, laplacian, spectral, tree_wavelet
+from leastnoise.denoise import fused_lasso, laplacian, tree_wavelet
 from leastnoise.graphs import Graph
 from leastnoise.releases.estimate import Estimate
 
 Rule = Callable[..., Estimate]
 RULES: dict[str, Rule] = {
     "tree_wavelet": tree_wavelet,
-    "tree_wavelet_sure": lambda y, s, **o: tree_wavelet(y, s, threshold="sure", trees=2, tree="dfs", **o),
+    "tree_wavelet_sure": lambda y, s, **o: tree_wavelet(y, s, threshold="sure", trees=2, **o),
     "tree_wavelet_hard": lambda y, s, **o: tree_wavelet(y, s, hard=True, **o),
     "fused_lasso": lambda y, s, **o: fused_lasso(y, s, orders=3, **o),
     "laplacian": laplacian,
-    "spectral": spectral,
 }
 FIXED: dict[str, tuple[Rule, tuple[str, ...]]] = {
     "tree_wavelet": (lambda y, s, **o: tree_wavelet(y, s, threshold=1.5, **o), ("gaussian", "laplace")),
@@ -92,7 +91,7 @@ def test_one_value_is_kept(name):
 
 def test_releases_are_denoised_on_graphs():
     release = ln.wrap(TRUTH, sigma=1.0)
-    for method in ("tree_wavelet", "fused_lasso", "laplacian", "spectral"):
+    for method in ("tree_wavelet", "fused_lasso", "laplacian"):
         assert release.denoise(method, graph=GRAPH).method == method
         with pytest.raises(errors.InvalidParameter, match="29 nodes, and there are 30 values"):
             release.denoise(method, graph=Graph.path(29))

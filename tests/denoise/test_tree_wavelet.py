@@ -15,11 +15,9 @@ from scipy.stats import chi2
 
 from leastnoise import errors
 from leastnoise.denoise import tree_wavelet
-from leastnoise.denoise._trees.spanning_trees import KINDS, spanning_tree
+from leastnoise.denoise._trees.spanning_trees import spanning_tree
 from leastnoise.denoise.tree_wavelet import TreeWavelets
 from leastnoise.graphs import Graph
-
-kinds = pytest.mark.parametrize("kind", KINDS)
 
 
 @st.composite
@@ -46,21 +44,10 @@ def spans(tree: Any, graph: Graph) -> bool:
     )
 
 
-@kinds
 @settings(max_examples=60)
 @given(graphs(), st.integers(0, 2**32))
-def test_every_tree_spans(kind, graph, seed):
-    assert spans(spanning_tree(graph, kind, np.random.default_rng(seed)), graph)
-
-
-@given(graphs(), st.integers(0, 2**32))
-def test_the_minimum_tree_is_minimum(graph, seed):
-    network = nx.Graph()
-    heavy = np.ones(len(graph.edges)) if graph.weights is None else graph.weights
-    network.add_weighted_edges_from((u, v, 1 / w) for (u, v), w in zip(graph.edges.tolist(), heavy, strict=True))
-    least = nx.minimum_spanning_tree(network).size("weight")
-    chosen = np.sort(spanning_tree(graph, "minimum", np.random.default_rng(seed)), axis=1)
-    assert sum(network.edges[u, v]["weight"] for u, v in chosen.tolist()) == pytest.approx(least)
+def test_every_tree_spans(graph, seed):
+    assert spans(spanning_tree(graph, np.random.default_rng(seed)), graph)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +69,7 @@ def test_uniform_trees_are_uniform(edges, weights):
     rng = np.random.default_rng(4)
     draws = 8000
     seen = Counter(
-        frozenset(map(tuple, np.sort(spanning_tree(graph, "uniform", rng), axis=1).tolist())) for _ in range(draws)
+        frozenset(map(tuple, np.sort(spanning_tree(graph, rng), axis=1).tolist())) for _ in range(draws)
     )
     total = sum(chance.values())
     distance = sum((seen[tree] - draws * c / total) ** 2 / (draws * c / total) for tree, c in chance.items())
@@ -94,7 +81,7 @@ def test_a_walk_that_takes_too_long_is_cut_short():
     """Wilson's walk needs about n^2 steps on a cycle; two pieces, one of which the walk may never have entered."""
     ring = np.stack([np.arange(20_000), np.roll(np.arange(20_000), -1)], axis=1)
     graph = Graph.from_edges(20_060, np.concatenate([ring, 20_000 + Graph.grid((6, 10)).edges]))
-    assert spans(spanning_tree(graph, "uniform", np.random.default_rng(1)), graph)
+    assert spans(spanning_tree(graph, np.random.default_rng(1)), graph)
 
 
 def leaves(basis: TreeWavelets, name: int) -> list[int]:
@@ -116,11 +103,10 @@ def matrix(basis: TreeWavelets) -> np.ndarray[Any, Any]:
     return rows
 
 
-@kinds
 @settings(max_examples=60)
 @given(graphs(), st.integers(0, 99))
-def test_the_transform_is_an_orthonormal_matrix(kind, graph, seed):
-    basis = TreeWavelets.of(graph, tree=kind, seed=seed)
+def test_the_transform_is_an_orthonormal_matrix(graph, seed):
+    basis = TreeWavelets.of(graph, seed=seed)
     w = matrix(basis)
     assert np.abs(w @ w.T - np.eye(graph.size)).max() < 1e-13
     y = np.random.default_rng(seed).normal(5, 3, graph.size)
@@ -133,10 +119,9 @@ def test_the_transform_is_an_orthonormal_matrix(kind, graph, seed):
 @pytest.mark.parametrize(
     "graph", [Graph.grid((70, 60)), Graph.path(5000), Graph.from_edges(4000, [(0, i) for i in range(1, 4000)])]
 )
-@kinds
-def test_parseval_and_balance_on_larger_graphs(kind, graph):
+def test_parseval_and_balance_on_larger_graphs(graph):
     """A part of weight w in a piece of m is at most 1.45 log2(m/w) + 1 joins deep, and pieces halve."""
-    basis = TreeWavelets.of(graph, tree=kind, seed=2)
+    basis = TreeWavelets.of(graph, seed=2)
     y = np.random.default_rng(3).standard_normal(graph.size)
     coefficients, constants = basis.forward(y)
     assert coefficients @ coefficients + constants @ constants == pytest.approx(y @ y, rel=1e-12)
@@ -157,13 +142,13 @@ def test_each_component_keeps_its_mean():
 
 def test_thresholds_are_soft_hard_and_zero():
     graph, y = Graph.grid((4, 5)), np.random.default_rng(5).normal(0, 4, (4, 5))
-    basis = TreeWavelets.of(graph, tree="dfs", seed=6)
+    basis = TreeWavelets.of(graph, seed=6)
     w = matrix(basis)[: graph.size - 1]
     mean = np.full(20, y.mean())
     c = w @ y.ravel()
-    soft = tree_wavelet(y, 1.0, graph=graph, tree="dfs", threshold=3.0, seed=6)
+    soft = tree_wavelet(y, 1.0, graph=graph, threshold=3.0, seed=6)
     assert soft.values.ravel() == pytest.approx(mean + w.T @ (np.sign(c) * np.maximum(np.abs(c) - 3, 0)))
-    hard = tree_wavelet(y, 1.0, graph=graph, tree="dfs", threshold=3.0, seed=6, hard=True)
+    hard = tree_wavelet(y, 1.0, graph=graph, threshold=3.0, seed=6, hard=True)
     assert hard.values.ravel() == pytest.approx(mean + w.T @ np.where(np.abs(c) > 3, c, 0))
     assert hard.risk is None
     assert hard.degrees_of_freedom is None
@@ -203,8 +188,6 @@ def test_refusals():
     y = np.zeros(4)
     with pytest.raises(errors.InvalidParameter, match="jumps"):
         tree_wavelet(y, 1.0, graph=Graph.path(4), threshold="sure", hard=True)
-    with pytest.raises(errors.InvalidParameter, match="uniform"):
-        tree_wavelet(y, 1.0, graph=Graph.path(4), tree="uniforn")
     with pytest.raises(errors.InvalidParameter):
         tree_wavelet(y, 1.0, graph=Graph.path(4), threshold="universel")
     with pytest.raises(errors.InvalidParameter):

@@ -28,7 +28,6 @@ from leastnoise.denoise.project import isotonic, project
 from leastnoise.denoise.risk import monte_carlo_divergence
 from leastnoise.denoise.shown_counts import shown_counts as shown_counts
 from leastnoise.denoise.shrink import james_stein
-from leastnoise.denoise.spectral import spectral
 from leastnoise.denoise.tables import denoise_tables as denoise_tables
 from leastnoise.denoise.threshold import hard_threshold, soft_threshold
 from leastnoise.denoise.tree_levels import denoise_levels as denoise_levels
@@ -52,7 +51,6 @@ METHODS: dict[str, Callable[..., Estimate]] = {
     "posterior_mean": posterior_mean,
     "project": project,
     "soft_threshold": soft_threshold,
-    "spectral": spectral,
     "tree_wavelet": tree_wavelet,
     "trend_filter": trend_filter,
     "wavelet": wavelet,
@@ -83,7 +81,6 @@ __all__ = [
     "posterior_mean",
     "project",
     "soft_threshold",
-    "spectral",
     "tree_wavelet",
     "trend_filter",
     "trend_filter_path",

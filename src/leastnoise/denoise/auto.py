@@ -68,9 +68,6 @@ from leastnoise.denoise.fused_lasso import fused_lasso
 from leastnoise.denoise.laplacian import laplacian
 from leastnoise.denoise.neighbour_bayes import neighbour_bayes
 from leastnoise.denoise.shrink import james_stein
-from leastnoise.denoise.threshold import soft_threshold
-from leastnoise.denoise.tree_wavelet import tree_wavelet
-from leastnoise.denoise.trend_filter import trend_filter
 from leastnoise.denoise.wavelet import wavelet
 from leastnoise.graphs import Graph
 from leastnoise.releases.estimate import Estimate, RiskEstimate
@@ -89,7 +86,6 @@ def auto(
     shape: tuple[int, ...] | None = None,
     nonnegative: bool = False,
     integers: bool = False,
-    effort: Literal["cheap", "best"] = "cheap",
     loss: Loss = "squared",
     mechanism: Mechanism = "gaussian",
 ) -> Estimate:
@@ -100,7 +96,6 @@ def auto(
     shape: how many bins along each axis of a table of which y are the cells; row and column effects are then tried.
     nonnegative: whether the truth is (counts are): it narrows the prior and clips what is left below zero, last.
     integers: whether the truth is whole numbers (counts are): with absolute loss what is below one half is then zero.
-    effort: "cheap", or "best", which also tries thresholds and a prior without bounds; they seldom add anything.
     loss: "squared", or "absolute" to make the mean absolute error small: medians, many of them exactly zero.
     mechanism: "gaussian" or "laplace", the distribution of the noise.
 
@@ -114,11 +109,10 @@ def auto(
         array, level, xp = given_in_doubles(y, sigma, mechanism)
     else:
         (array, level), xp = _given_in_its_place(y, sigma, mechanism, graph), np
-    validation.word("effort", effort, ("cheap", "best"))
     validation.word("loss", loss, ("squared", "absolute"))
-    tried = _without_structure(array, level, nonnegative=nonnegative, effort=effort, mechanism=mechanism)
+    tried = _without_structure(array, level, nonnegative=nonnegative, mechanism=mechanism)
     if graph is not None:
-        tried |= _on_graph(array, level, graph, nonnegative=nonnegative, effort=effort, mechanism=mechanism)
+        tried |= _on_graph(array, level, graph, nonnegative=nonnegative, mechanism=mechanism)
     if shape is not None:
         tried["additive"] = partial(additive, array, level, shape=shape, mechanism=mechanism)
     mixed = aggregate(
@@ -140,22 +134,19 @@ def _given_in_its_place(y: Any, sigma: Any, mechanism: Mechanism, graph: Graph |
     return given_on_host(y, sigma, mechanism) if graph is None else given_on_graph(y, sigma, mechanism, graph)
 
 
-def candidates(y: Floats, sigma: float, *, nonnegative: bool, effort: str, mechanism: Mechanism) -> dict[str, Estimate]:
+def candidates(y: Floats, sigma: float, *, nonnegative: bool, mechanism: Mechanism) -> dict[str, Estimate]:
     """What is worth trying on values without structure, by name."""
-    return _computed(_without_structure(y, sigma, nonnegative=nonnegative, effort=effort, mechanism=mechanism))
+    return _computed(_without_structure(y, sigma, nonnegative=nonnegative, mechanism=mechanism))
 
 
-def on_graph(
-    y: Floats, sigma: float, graph: Graph, *, nonnegative: bool, effort: str, mechanism: Mechanism
-) -> dict[str, Estimate]:
+def on_graph(y: Floats, sigma: float, graph: Graph, *, nonnegative: bool, mechanism: Mechanism) -> dict[str, Estimate]:
     """What is worth trying on the nodes of a graph, by name."""
-    return _computed(_on_graph(y, sigma, graph, nonnegative=nonnegative, effort=effort, mechanism=mechanism))
+    return _computed(_on_graph(y, sigma, graph, nonnegative=nonnegative, mechanism=mechanism))
 
 
-def _without_structure(y: Any, sigma: float, *, nonnegative: bool, effort: str, mechanism: Mechanism) -> Candidates:
+def _without_structure(y: Any, sigma: float, *, nonnegative: bool, mechanism: Mechanism) -> Candidates:
     support: Literal["real", "nonnegative"] = "nonnegative" if nonnegative else "real"
-    bayes = partial(empirical_bayes, y, sigma, mechanism=mechanism)
-    tried: Candidates = {"empirical_bayes": partial(bayes, support=support)}
+    tried: Candidates = {"empirical_bayes": partial(empirical_bayes, y, sigma, support=support, mechanism=mechanism)}
     bins = y.shape[0]
     part: Any = "smooth" if mechanism == "gaussian" else True
     if bins >= 3:
@@ -167,19 +158,12 @@ def _without_structure(y: Any, sigma: float, *, nonnegative: bool, effort: str, 
         tried["james_stein_mean"] = partial(
             james_stein, y, sigma, toward="mean", positive_part=part if bins >= 5 else True, mechanism=mechanism
         )
-    if effort == "best":
-        soft = partial(soft_threshold, y, sigma, mechanism=mechanism)
-        tried |= {"soft_threshold": partial(soft, threshold="sure"), "soft_threshold_universal": soft}
-        if nonnegative:
-            tried["empirical_bayes_real"] = bayes
     return tried
 
 
-def _on_graph(
-    y: Floats, sigma: float, graph: Graph, *, nonnegative: bool, effort: str, mechanism: Mechanism
-) -> Candidates:
+def _on_graph(y: Floats, sigma: float, graph: Graph, *, nonnegative: bool, mechanism: Mechanism) -> Candidates:
     support: Literal["real", "nonnegative"] = "nonnegative" if nonnegative else "real"
-    orders = 10 if mechanism == "gaussian" or effort == "best" else max(1, min(10, MAX_LAPLACE_NODES // y.size))
+    orders = 10 if mechanism == "gaussian" else max(1, min(10, MAX_LAPLACE_NODES // y.size))
     bayes = partial(neighbour_bayes, y, sigma, graph=graph, support=support, mechanism=mechanism)
     tried: Candidates = {
         "neighbour_bayes": bayes,
@@ -192,11 +176,6 @@ def _on_graph(
     # noise one is worse by 5 % (benchmarks/wavelets.py).
     if mechanism == "gaussian" and is_of_lattices(graph):
         tried["wavelet"] = partial(wavelet, y, sigma, graph=graph)
-    if effort == "best":
-        tried["trend_filter"] = partial(trend_filter, y, sigma, graph=graph, mechanism=mechanism)
-        tried["tree_wavelet"] = partial(
-            tree_wavelet, y, sigma, graph=graph, threshold="sure", trees=5, mechanism=mechanism
-        )
     return tried
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
-from leastnoise.denoise._trees.spanning_trees import KINDS, Kind, is_forest, spanning_tree
+from leastnoise.denoise._trees.spanning_trees import is_forest, spanning_tree
 from leastnoise.denoise.arrays import Floats, Mechanism, given_on_graph
 from leastnoise.denoise.estimator import estimator
 from leastnoise.denoise.risk import beyond, stein_estimate
@@ -41,7 +41,6 @@ def tree_wavelet(
     sigma: Number,
     *,
     graph: Graph,
-    tree: Kind = "uniform",
     threshold: Number | Literal["universal", "sure"] = "universal",
     hard: bool = False,
     trees: int = 1,
@@ -52,7 +51,6 @@ def tree_wavelet(
 
     y: one noisy value for each node, in any shape. sigma: the standard deviation of their noise.
     graph: which values are near one another.
-    tree: "uniform" (a random spanning tree), "dfs" (by depth-first search) or "minimum" (of least weight).
     threshold: a number, "universal" (sigma sqrt(2 log n), the literature's), or "sure", of least unbiased risk.
     hard: keep what is not set to zero as it is. Such an estimate has no risk.
     trees: how many are averaged; a graph without cycles has but one. seed: chooses the trees.
@@ -63,7 +61,6 @@ def tree_wavelet(
     array([0.2, 0.2, 0.2, 0.2, 9.4, 9.4, 9.4, 9.4])
     """
     array, level = given_on_graph(y, sigma, mechanism, graph)
-    validation.word("tree", tree, KINDS)
     count = 1 if is_forest(graph) else validation.integer("trees", trees)
     if hard and threshold == "sure":
         raise errors.InvalidParameter(
@@ -75,7 +72,7 @@ def tree_wavelet(
     flat = array.ravel()
     total, free, used = np.zeros(flat.size), 0.0, 0.0
     for k in range(count):
-        basis = TreeWavelets.of(graph, tree=tree, seed=seed + k)
+        basis = TreeWavelets.of(graph, seed=seed + k)
         coefficients, constants = basis.forward(flat)
         t, cost = _threshold(basis, coefficients, level, threshold, mechanism)
         kept = np.where(np.abs(coefficients) > t, coefficients, 0.0) if hard else shrunk(coefficients, t, np)
@@ -91,7 +88,7 @@ def tree_wavelet(
         noisy=array,
         noise=Noise.of(mechanism, sigma=level),
         method="tree_wavelet",
-        parameters={"tree": tree, "trees": count, "threshold": used, "chosen": chosen, "hard": hard, "seed": seed},
+        parameters={"trees": count, "threshold": used, "chosen": chosen, "hard": hard, "seed": seed},
         estimate_risk=lambda: estimated,
     )
 
@@ -106,10 +103,10 @@ class TreeWavelets:
     nodes: int
 
     @classmethod
-    def of(cls, graph: Graph, *, tree: Kind = "uniform", seed: int = 0) -> TreeWavelets:
+    def of(cls, graph: Graph, *, seed: int = 0) -> TreeWavelets:
         from leastnoise.denoise._trees import dendrogram_kernels, tree_kernels
 
-        edges = spanning_tree(graph, tree, np.random.default_rng(seed))
+        edges = spanning_tree(graph, np.random.default_rng(seed))
         start, neighbours, twin = tree_kernels.lists(edges[:, 0], edges[:, 1], graph.size)
         roots = np.unique(graph.components, return_index=True)[1].astype(np.int32)
         child = np.empty((len(edges), 2), dtype=np.int32)

@@ -33,12 +33,11 @@ from typing import Any
 import numpy as np
 
 from leastnoise import errors
-from leastnoise._support import validation
 from leastnoise._support.threads import one_thread
 from leastnoise._support.validation import Number
 from leastnoise.denoise._graph.lattices import Lattices, lattices, row
 from leastnoise.denoise._wavelets.scale_mixture import ScaleMixture
-from leastnoise.denoise._wavelets.transform import FILTERS, Family, Transform
+from leastnoise.denoise._wavelets.transform import Transform
 from leastnoise.denoise.arrays import Floats, Mechanism, given_on_graph
 from leastnoise.denoise.estimator import estimator
 from leastnoise.denoise.risk import stein_estimate
@@ -58,14 +57,12 @@ def wavelet(
     sigma: Number,
     *,
     graph: Graph | None = None,
-    family: Family = "haar",
     mechanism: Mechanism = "gaussian",
 ) -> Estimate:
     """Shrink wavelet coefficients at every shift, level by level, each level under a prior fitted to it.
 
     y: one noisy value for each node, in any shape. sigma: the standard deviation of their noise.
     graph: of paths, cycles and grids (Graph.grid(image.shape) for an image); without it, the values are a row.
-    family: "haar" for values with jumps, "symmlet" (eight taps, four vanishing moments) for smooth ones.
     mechanism: "gaussian" or "laplace", the distribution of the noise.
 
     >>> y = [0.3, -0.8, 0.1, -0.4, 9.2, 10.4, 9.5, 10.1]
@@ -74,14 +71,13 @@ def wavelet(
     """
     near = row(y) if graph is None else graph
     array, level = given_on_graph(y, sigma, mechanism, near)
-    validation.word("family", family, FILTERS)
     if near.weights is not None:
         raise errors.InvalidParameter(
             "wavelets are those of bins of equal width, and know no weights of edges. Take the graph without them.",
             parameter="graph",
         )
     flat = array.ravel() / level
-    groups = [Group(each, family, flat, mechanism) for each in lattices(near)]
+    groups = [Group(each, flat, mechanism) for each in lattices(near)]
     values = np.empty(flat.size)
     with one_thread():
         for each in groups:
@@ -98,7 +94,7 @@ def wavelet(
         noisy=array,
         noise=Noise.of(mechanism, sigma=level),
         method="wavelet",
-        parameters={"family": family, "levels": max(each.transform.levels for each in groups)},
+        parameters={"levels": max(each.transform.levels for each in groups)},
         estimate_risk=estimate_risk,
     )
 
@@ -106,9 +102,9 @@ def wavelet(
 class Group:
     """Components of one shape, whose coefficients of a level and band share a prior."""
 
-    def __init__(self, found: Lattices, family: Family, flat: Floats, mechanism: Mechanism) -> None:
+    def __init__(self, found: Lattices, flat: Floats, mechanism: Mechanism) -> None:
         self.nodes, self.mechanism, self.y = found.nodes, mechanism, flat[found.nodes]
-        self.transform = Transform(found.shape, found.periodic, family)
+        self.transform = Transform(found.shape, found.periodic)
         self.priors: dict[tuple[int, int], ScaleMixture] = {}
         self.fixed = float(self.y.size)  # degrees of freedom under fixed priors
 

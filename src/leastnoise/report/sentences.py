@@ -247,7 +247,6 @@ def cite(contents: Contents, name: str) -> str:
 ESTIMATORS = {
     "additive": "the effects of rows and columns, and the rest, each drawn toward zero by its own factor",
     "empirical_bayes": "all bins share one prior, fitted to them",
-    "empirical_bayes_real": "as empirical bayes, and the truth may be below zero",
     "flat": "one value for all bins, their mean drawn toward zero, but for the few that stand out",
     "james_stein": "all bins drawn toward zero by one factor",
     "james_stein_mean": "all bins drawn toward their mean by one factor",
@@ -256,11 +255,7 @@ ESTIMATORS = {
     "neighbour_bayes_departures": "as neighbour bayes, for how far a bin departs from its surroundings",
     "fused_lasso": "neighbours are equal, but for few jumps",
     "laplacian": "every bin drawn toward its neighbours",
-    "trend_filter": "smooth over the graph, but for few bends",
-    "tree_wavelet": "few pieces of the graph differ",
     "wavelet": "few pieces of any size and place differ from what surrounds them",
-    "soft_threshold": "small values moved to zero, and all others toward it",
-    "soft_threshold_universal": "as soft threshold, with one that hardly any noise passes",
 }
 
 

@@ -100,7 +100,7 @@ def _arranged(size: int, edges: Nodes) -> tuple[Nodes, bool]:
         return _walk(Graph.from_edges(size, edges), int(np.argmax(degrees == 1))), False
     raise errors.InvalidParameter(
         f"a component of {size:,} nodes and {len(edges):,} edges is neither a path, a cycle nor a grid, and this "
-        "method knows no others. On any graph there are tree_wavelet, laplacian, spectral, fused_lasso, trend_filter.",
+        "method knows no others. On any graph there are tree_wavelet, laplacian, fused_lasso, trend_filter.",
         parameter="graph",
     )
 

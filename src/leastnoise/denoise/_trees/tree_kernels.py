@@ -168,27 +168,6 @@ def depth_first(start: Array, neighbours: Array, weight: Array, roots: Array, se
 
 
 @compiled
-def kruskal(edges: Array, order: Array, size: int) -> Array:
-    """The numbers of the edges that join something new when they are taken in this order."""
-    leader = np.arange(size).astype(np.int32)
-    kept = np.empty(max(size - 1, 0), dtype=np.int64)
-    count = 0
-    for edge in order:
-        a, b = edges[edge, 0], edges[edge, 1]
-        while leader[a] != a:
-            leader[a] = leader[leader[a]]
-            a = leader[a]
-        while leader[b] != b:
-            leader[b] = leader[leader[b]]
-            b = leader[b]
-        if a != b:
-            leader[a] = b
-            kept[count] = edge
-            count += 1
-    return kept[:count]
-
-
-@compiled
 def lists(one: Array, other: Array, size: int) -> tuple[Array, Array, Array]:
     """Neighbour lists of these edges, and the place of each edge as seen from its other end."""
     start = np.zeros(size + 1, dtype=np.int64)

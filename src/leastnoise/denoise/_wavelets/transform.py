@@ -19,29 +19,12 @@ import math
 from collections.abc import Callable
 from functools import cached_property
 from itertools import product
-from typing import Literal
 
 import numpy as np
 
 from leastnoise.denoise.arrays import Floats
 
-Family = Literal["haar", "symmlet"]
-# Low-pass filters. The symmlet: Daubechies' least asymmetric one with four vanishing moments (1992, table 6.3).
-FILTERS: dict[str, Floats] = {
-    "haar": np.array([1.0, 1.0]) / math.sqrt(2),
-    "symmlet": np.array(
-        [
-            -0.07576571478927333,
-            -0.02963552764599851,
-            0.49761866763201545,
-            0.8037387518059161,
-            0.29785779560527736,
-            -0.09921954357684722,
-            -0.012603967262037833,
-            0.0322231006040427,
-        ]
-    ),
-}
+LOW_PASS = np.array([1.0, 1.0]) / math.sqrt(2)  # Haar's filter
 ENTRY_SIZES = 4
 LEVELS_WITH_ENTRIES = 6
 
@@ -49,9 +32,9 @@ LEVELS_WITH_ENTRIES = 6
 class Transform:
     """For arrays of (components, *shape); every component by itself."""
 
-    def __init__(self, shape: tuple[int, ...], periodic: bool, family: Family) -> None:
+    def __init__(self, shape: tuple[int, ...], periodic: bool) -> None:
         self.shape, self.periodic = shape, periodic
-        low = FILTERS[family] / math.sqrt(2)
+        low = LOW_PASS / math.sqrt(2)
         self.filters = low, low[::-1] * (-1.0) ** np.arange(low.size)
         self.axes = tuple(range(1, len(shape) + 1))
         self.levels = max(1, math.ceil(math.log2(max(shape))))
