@@ -68,9 +68,7 @@ def test_uniform_trees_are_uniform(edges, weights):
     }
     rng = np.random.default_rng(4)
     draws = 8000
-    seen = Counter(
-        frozenset(map(tuple, np.sort(spanning_tree(graph, rng), axis=1).tolist())) for _ in range(draws)
-    )
+    seen = Counter(frozenset(map(tuple, np.sort(spanning_tree(graph, rng), axis=1).tolist())) for _ in range(draws))
     total = sum(chance.values())
     distance = sum((seen[tree] - draws * c / total) ** 2 / (draws * c / total) for tree, c in chance.items())
     assert sum(seen[tree] for tree in chance) == draws

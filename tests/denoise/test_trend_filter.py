@@ -17,7 +17,7 @@ from leastnoise import errors
 from leastnoise.denoise import trend_filter, trend_filter_path
 from leastnoise.denoise._trend.degrees import averaged_on_pieces, supports
 from leastnoise.denoise._trend.divergence import smoothed_divergence
-from leastnoise.denoise._trend.interior import Interior
+from leastnoise.denoise._trend.higher_orders import OnGraph
 from leastnoise.denoise._trend.total_variation import Network
 from leastnoise.denoise.risk import sure
 from leastnoise.graphs import Graph
@@ -184,7 +184,7 @@ def test_the_ends_of_higher_paths(order: int, problem: tuple[Graph, Any, float])
     size, spread = np.abs(y).max(), np.abs(y - means).max()
     assert np.allclose(flat.values, means, rtol=0, atol=1e-12 * size)
     assert flat.degrees_of_freedom == graph.components.max() + 1
-    top = Interior(Network(graph), order).top(y)
+    top = OnGraph(Network(graph), order).top(y)
     if spread > 1e-9 * size and top > 0:
         below = trend_filter(y, 1.0, graph=graph, order=order, penalty=top * 0.9)
         assert np.abs(below.values - means).max() > 1e-7 * spread
@@ -230,7 +230,7 @@ def test_a_line_is_left_alone_by_order_one_and_a_parabola_by_order_two_but_for_t
 
 
 def test_an_answer_that_is_not_good_enough_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leastnoise.denoise._trend.interior.MAX_ITERATIONS", 2)
+    monkeypatch.setattr("leastnoise.denoise._trend.higher_orders.MAX_ITERATIONS", 2)
     y = np.random.default_rng(6).standard_normal(400)
     with pytest.raises(errors.NotProved, match="tolerance="):
         trend_filter(y, 1.0, graph=Graph.grid((20, 20)), order=2, penalty=1.0)

@@ -13,9 +13,9 @@ differences of order k + 1, which exist where k + 2 values in a row do, and noth
 of degree k cost nothing; an infinite penalty gives the one of least squares on each row. The graph must be a path, or
 paths of which none touches another (one axis of a table).
 
-Order 0 is the same under both, and solved exactly (`_trend/total_variation.py`); so are all orders along rows
-(`_trend/univariate.py`). `parameters["gap"]` is the certificate, a bound on how far the objective is above the least
-one, as a part of it. Orders 1 and 2 on graphs iterate until it is at most `tolerance` (`_trend/interior.py`).
+Order 0 is the same under both, and solved exactly (`_trend/total_variation.py`). The others are solved by Clarabel
+(`_trend/higher_orders.py`; `pip install 'leastnoise[solvers]'`). `parameters["gap"]` is the certificate, a bound on how
+far the objective is above the least one, as a part of it, computed by us from whatever the solver answered.
 
 **Risk.** Under Gaussian noise the degrees of freedom are counted (`_trend/degrees.py`; along rows k + 1 a row and one a
 knot) and the risk of a given penalty is Stein's. Under Laplace noise the divergence is simulated
@@ -39,10 +39,9 @@ from leastnoise._support.validation import Number
 from leastnoise.denoise._graph.lattices import row
 from leastnoise.denoise._trend.degrees import averaged_on_pieces
 from leastnoise.denoise._trend.divergence import NODE_GROUPS, smoothed_divergence
-from leastnoise.denoise._trend.interior import Interior
+from leastnoise.denoise._trend.higher_orders import AlongRows, OnGraph
 from leastnoise.denoise._trend.path import PENALTY_RATIO, Fit, TrendPath, follow, search
 from leastnoise.denoise._trend.total_variation import Network
-from leastnoise.denoise._trend.univariate import Univariate
 from leastnoise.denoise.arrays import Floats, Mechanism, given_on_graph
 from leastnoise.denoise.estimator import estimator
 from leastnoise.denoise.risk import Divergence, stein_estimate
@@ -80,7 +79,7 @@ def trend_filter(
         the classical differences along rows of bins, which leave the ends alone; order 3 needs it.
     penalty: a number, several to choose from, or "sure", by unbiased risk along a path, which is then `details`
         (without the values at each penalty: `trend_filter_path` has those).
-    tolerance: the relative duality gap at which orders 1 and 2 stop on graphs; the others are exact whatever it is.
+    tolerance: the largest relative duality gap that orders above 0 may have; order 0 is exact whatever it is.
     mechanism: "gaussian" or "laplace", the distribution of the noise.
 
     >>> e = trend_filter([0.1, -0.2, 0.1, 5.2, 4.9, 4.9], sigma=0.2, graph=Graph.path(6), penalty=0.3)
@@ -179,9 +178,9 @@ class Problem:
         self.y, self.sigma, self.graph, self.order, self.mechanism = y, sigma, graph, order, mechanism
         self.boundary, self.tolerance = boundary, tolerance
         self.network = Network(graph)
-        self.iterative: Interior | Univariate | None = None
+        self.higher: OnGraph | AlongRows | None = None
         if order:
-            self.iterative = Univariate(graph, order) if boundary == "free" else Interior(self.network, order)
+            self.higher = AlongRows(graph, order) if boundary == "free" else OnGraph(self.network, order)
 
     def check(self, made: Fit) -> None:
         """Refuse what is not as near to the least objective as was asked for."""
@@ -209,7 +208,7 @@ class Problem:
 
     def top(self) -> float:
         """The least penalty that leaves only constants on the components, or polynomials on the rows."""
-        return (self.iterative.top if self.iterative else self.network.least_capacity)(self.y)
+        return (self.higher.top if self.higher else self.network.least_capacity)(self.y)
 
     def fit(self, penalty: float, share: float = 0.0) -> Fit:
         """At one penalty; under Laplace noise degrees of freedom are simulated by this share of the groups of nodes."""
@@ -227,8 +226,8 @@ class Problem:
         return self._simulated(made, 1.0)
 
     def _solve(self, y: Floats, penalty: float) -> Fit:
-        if self.iterative:
-            made = self.iterative.solve(y, penalty, self.tolerance)
+        if self.higher:
+            made = self.higher.solve(y, penalty)
             return Fit(penalty, made.values, float(made.degrees_of_freedom), made.gap, made.iterations)
         solved = self.network.solve(y, penalty * self.network.weights)
         values, count = averaged_on_pieces(solved.values, self.graph, PIECE_TOLERANCE * float(np.ptp(y)))

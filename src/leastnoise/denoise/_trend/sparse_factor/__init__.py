@@ -1,1 +1,0 @@
-"""A sparse LDL factor with a small block for every node: order of elimination, loops, vector registers."""
