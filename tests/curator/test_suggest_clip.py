@@ -15,7 +15,6 @@ from scipy.stats import binom
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise.curator import publish
-from leastnoise.curator.publish import Facts
 from leastnoise.curator.queries.clip_question import ClipQuestion
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.table import Table
@@ -54,9 +53,8 @@ def draws(table: Table, number: int, *, epsilon: float) -> list[ClipSuggestion]:
     question = ClipQuestion.asked(table._data, "fare", within=WITHIN, max_rows=1)
     exact, decided = aggregate(question), question._decide(PrivacyRequest(epsilon=epsilon, delta=1e-6))
     strength = decided.charge.strength
-    facts = Facts(
-        id="0" * 16, unit="person", limits={}, left_out=(), query="", table="", strength=strength, ledger=None
-    )
+    named = {"unit": "person", "labels": {}, "query": "", "table": ""}
+    facts: Any = {"id": "0" * 16, "limits": {}, "left_out": (), "strength": strength, "ledger": None, **named}
     with seeded(7):
         return [decided.draw(exact, facts) for _ in range(number)]  # type: ignore[misc]
 
