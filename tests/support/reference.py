@@ -32,14 +32,18 @@ def folded(integers: np.ndarray) -> np.ndarray:
     return (((signed >> 32) * np.int64(0x7FEB352D)).view(U) & MASK) ^ (signed.view(U) & MASK)
 
 
-def row_hash(unit: np.ndarray, key: int, content: list[np.ndarray], copy: np.ndarray | None = None) -> np.ndarray:
-    """content: the integers that are read of each row, the bin first."""
+def content(integers: list[np.ndarray]) -> np.ndarray:
+    """32 bits of the integers that are read of each row, the bin first."""
+    held = folded(integers[0])
+    for each in integers[1:]:
+        held = (held * U(0x45D9F3B3) + folded(each)) & MASK
+    return held
+
+
+def row_hash(unit: np.ndarray, key: int, read: list[np.ndarray], copy: np.ndarray | None = None) -> np.ndarray:
     word = unit ^ U(key)
     word = ((word ^ (word >> U(16))) * U(0x7FEB352D)) & MASK
-    held = folded(content[0])
-    for integers in content[1:]:
-        held = (held * U(0x45D9F3B3) + folded(integers)) & MASK
-    word = mixed(word ^ held)
+    word = mixed(word ^ content(read))
     return (word if copy is None else mixed(word ^ copy.astype(U))) >> U(1)
 
 
@@ -53,19 +57,19 @@ def keep(
     """The kept rows of a frame with `unit`, `bin` and the codes of values; limits are (max_rows, max_per_bin,
     max_bins)."""
     most, per_bin, bins = limits
-    key, content = key_of(description), ["bin", *codes]
+    key, read = key_of(description), ["bin", *codes]
     if per_bin < most:  # as many rows of a bin as of the unit are no limit of their own
-        rows = drawn(rows, content, ["unit", "bin"], per_bin, key ^ 0x45D9F3B3)
+        rows = drawn(rows, read, ["unit", "bin"], per_bin, key ^ 0x45D9F3B3)
     rows = rows.assign(hb=row_hash(unit_word(rows["unit"]), key ^ 0x2C1B3C6D, [rows["bin"].to_numpy()]))
     chosen = rows[["unit", "bin", "hb"]].drop_duplicates().sort_values(["unit", "hb", "bin"])
     if bins < most:  # with as many bins as rows the limit on rows implies the one on bins
         chosen = chosen[chosen.groupby("unit").cumcount() < bins]
-    return drawn(rows.merge(chosen[["unit", "bin"]], on=["unit", "bin"]), content, ["unit"], most, key)
+    return drawn(rows.merge(chosen[["unit", "bin"]], on=["unit", "bin"]), read, ["unit"], most, key)
 
 
-def drawn(rows: pd.DataFrame, content: list[str], group: list[str], count: int, key: int) -> pd.DataFrame:
+def drawn(rows: pd.DataFrame, read: list[str], group: list[str], count: int, key: int) -> pd.DataFrame:
     """Up to `count` rows of each group: those of one unit and content are alike, and are numbered."""
-    copy = rows.groupby(["unit", *content]).cumcount().to_numpy()
-    rows = rows.assign(h=row_hash(unit_word(rows["unit"]), key, [rows[name].to_numpy() for name in content], copy))
-    rows = rows.sort_values([*group, "h", *content])
+    copy = rows.groupby(["unit", *read]).cumcount().to_numpy()
+    rows = rows.assign(h=row_hash(unit_word(rows["unit"]), key, [rows[name].to_numpy() for name in read], copy))
+    rows = rows.sort_values([*group, "h", *read])
     return rows[rows.groupby(group).cumcount() < count]

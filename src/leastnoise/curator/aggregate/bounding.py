@@ -21,9 +21,11 @@ among the rows that are left, which are numbered anew. Bins are drawn as bins, h
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import math
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -136,12 +138,17 @@ def content_of(*columns: str) -> Callable[[ir.Table], ir.IntegerValue]:
     return content
 
 
-def with_key_word(rows: ir.Table, columns: tuple[str, ...], engine: Engine, *, name: str) -> ir.Table:
-    """`rows` with 32 bits of the keys in these columns, as the bin of a row whose keys nobody lists."""
+def with_key_word(rows: ir.Table, columns: tuple[str, ...], engine: Engine) -> ir.Table:
+    """`rows` with `_place`, 32 bits of the keys in these columns, as the bin of a row whose keys nobody lists; and with
+    `_nulls`, a bit for each of them that is missing: engines do not agree on where null stands in an order."""
     words = [f"_word{place}" for place in range(len(columns))]
+    nulls = functools.reduce(
+        operator.add, [rows[column].isnull().cast("int64") << place for place, column in enumerate(columns)]
+    )
+    rows = rows.mutate(_nulls=nulls)
     for made, column in zip(words, columns, strict=True):
         rows = rows.mutate(**{made: word(rows[column], column, engine).fill_null(0)})
-    return rows.mutate(**{name: content_of(*words)(rows)}).drop(*words)
+    return rows.mutate(_place=content_of(*words, "_nulls")(rows)).drop(*words)
 
 
 def with_hash(

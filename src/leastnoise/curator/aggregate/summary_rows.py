@@ -51,14 +51,15 @@ def bounded_rows(
     names: Sequence[str] = ("bin",),
 ) -> ir.Table:
     """Bin and codes of the rows that are kept. `rows` has the unit, `_unit`, the codes, and the columns `names` that
-    name a bin: its number, or its keys and `_place`, a word of them. bins: how many there are; None: nobody knows.
+    name a bin: its number, or its keys with what `with_key_word` adds. bins: how many there are; None: nobody knows.
 
     A limit is applied unless those already applied, and the size of the domain, imply it.
     """
     import ibis
 
     place = "bin" if bins is not None else "_place"
-    read = [*names, *code_names(codes)]
+    named = [*names] if bins is not None else ["_nulls", *names]
+    read = [*named, *code_names(codes)]
     rows = rows.select(*unit, "_unit", *dict.fromkeys([place, *read]))
     hashed = [place, *code_names(codes)]
     in_bin, in_bins = math.inf, math.inf if bins is None else float(bins)
@@ -67,12 +68,12 @@ def bounded_rows(
         in_bin = limits.max_per_bin
     if limits.max_bins < min(limits.max_rows, in_bins):
         rows = bounding.with_hash(rows, key ^ MULTIPLIER_3, content=bounding.content_of(place))
-        within = ibis.window(group_by=list(unit), order_by=["_hash", *names])
+        within = ibis.window(group_by=list(unit), order_by=["_hash", *named])
         rows = rows.mutate(_rank=ibis.dense_rank().over(within))
         rows, in_bins = rows.filter(rows["_rank"] < limits.max_bins).drop("_rank", "_hash"), limits.max_bins
     if in_bin * in_bins > limits.max_rows:
         rows = _drawn(rows, list(unit), read, hashed, limits.max_rows, key)
-    return rows.select(*read)
+    return rows.select(*names, *code_names(codes))
 
 
 def _drawn(rows: ir.Table, group: list[str], read: list[str], hashed: list[str], count: int, key: int) -> ir.Table:

@@ -149,19 +149,19 @@ class UnknownKeysHistogram(Query):
         named, limits, engine = self._named(), self.limits, self._data.engine
         unit, by, rows = list(named.unit), list(named.by), self._with_keys(named)
         rows = bounding.with_unit_word(rows.select(*unit, *by), named.unit, engine)
-        rows = bounding.with_key_word(rows, named.by, engine, name="_place")
+        rows = bounding.with_key_word(rows, named.by, engine)
         rows = bounding.with_copies(rows, limits.max_rows)
         in_bin, bins = math.inf, math.inf
         if limits.max_per_bin < limits.max_rows:
             rows, in_bin = rows.filter(rows["_copy"] < limits.max_per_bin), limits.max_per_bin
         if limits.max_bins < limits.max_rows:
             rows = bounding.with_hash(rows, self._salt ^ MULTIPLIER_3, content=content_of("_place"))
-            within = ibis.window(group_by=unit, order_by=["_hash", *by])
+            within = ibis.window(group_by=unit, order_by=["_hash", "_nulls", *by])
             rows = rows.mutate(_rank=ibis.dense_rank().over(within))
             rows, bins = rows.filter(rows["_rank"] < limits.max_bins).drop("_rank", "_hash"), limits.max_bins
         if in_bin * bins > limits.max_rows:
             rows = bounding.with_hash(rows, self._salt, content=content_of("_place"), copy="_copy")
-            rows = engine.first(rows, unit=unit, order=["_hash", *by], count=limits.max_rows, keep=by)
+            rows = engine.first(rows, unit=unit, order=["_hash", "_nulls", *by], count=limits.max_rows, keep=by)
         return rows.group_by(by).aggregate(rows=rows.count()).order_by(by)
 
     def _with_keys(self, named: NamedRows) -> ir.Table:

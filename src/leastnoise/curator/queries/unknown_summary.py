@@ -160,7 +160,7 @@ class UnknownKeysSummary(Query):
         rows = summary_rows.with_codes(rows, named.columns, self.asked.clips, valued=self.asked.valued)
         rows = bounding.with_unit_word(rows, named.unit, self._data.engine)
         kept = summary_rows.bounded_rows(
-            bounding.with_key_word(rows, named.by, self._data.engine, name="_place"),
+            bounding.with_key_word(rows, named.by, self._data.engine),
             unit=named.unit,
             codes=len(self.columns),
             bins=None,
