@@ -6,7 +6,7 @@ BIN := .venv/bin
 # processes that import them.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo quick test tests audit against-old lowest lint docs paper bench fuzz soak clean
+.PHONY: install demo quick test tests golden audit against-old lowest lint docs paper bench fuzz soak clean
 
 install: .venv/installed
 
@@ -61,6 +61,12 @@ paper: install
 # Us beside the peers: ONLY=draws runs one, BIG=1 adds the largest sizes, PEERS="opendp pydp" asks these only.
 bench: install
 	$(BIN)/python benchmarks
+
+# What users see, written anew: facts in tests/golden/*.json, sentences in tests/golden/__snapshots__ (two minutes). Review
+# the diff in the commit that makes it. ONLY="queries draws" writes these files of facts alone.
+golden: install
+	$(BIN)/python tests/golden $(ONLY)
+	$(BIN)/python -m pytest -q tests/golden --snapshot-update
 
 # Every invariant of tests/invariants.toml broken in a copy of the sources, and its tests seen to fail (half an hour on two
 # quiet cores); writes AUDIT.md. ONLY=budget breaks those whose sentence or file has this text.
