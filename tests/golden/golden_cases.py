@@ -6,8 +6,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import golden_budgets
+import golden_commands
 import golden_numbers
 import golden_queries
+import golden_refusals
 import golden_requests
 
 
@@ -25,5 +28,8 @@ FILES: dict[str, File] = {
     "exports": File([*golden_queries.NAMES, *golden_requests.ARRAYS], golden_requests.exports),
     "draws": File([*golden_queries.NAMES, *golden_requests.ARRAYS], golden_requests.draws),
     "numbers": File(golden_numbers.CALLS, golden_numbers.answer),
+    "budgets": File(golden_budgets.BUDGETS, golden_budgets.account),
+    "refusals": File(golden_refusals.CASES, golden_refusals.refused),
+    "commands": File(golden_commands.lines(), golden_commands.done),
     "denoisers": File(golden_numbers.DENOISERS, golden_numbers.denoised),
 }

@@ -102,7 +102,7 @@ DENOISERS: dict[str, Callable[[], Any]] = {
     "lp_ball": lambda: ln.denoise.lp_ball(WAVE, 4.0, p=1, radius=200),
     "lp_ball, infinity": lambda: ln.denoise.lp_ball(WAVE, 4.0, p=2, radius=100),
     "neighbour_bayes": lambda: ln.denoise.neighbour_bayes(WAVE, 4.0, graph=GRID),
-    "project onto a ball": lambda: ln.denoise.project(WAVE, 4.0, onto="l1_ball", radius=500),
+    "project onto a ball": lambda: ln.denoise.project(WAVE, 4.0, onto="l1", radius=500),
     "project onto a simplex": lambda: ln.denoise.project(WAVE, 4.0, onto="simplex", total=1000),
     "soft_threshold": lambda: ln.denoise.soft_threshold(WAVE, 4.0, threshold="sure"),
     "tree_wavelet": lambda: ln.denoise.tree_wavelet(WAVE, 4.0, graph=GRID, trees=3, seed=5),
