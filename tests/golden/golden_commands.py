@@ -1,7 +1,6 @@
 """A session on the command line: the exit code of every command, the keys of its --json, and which files it wrote.
 
-The lines are typed in this order in one folder. What they print for people has snapshots; numbers that are drawn are not
-stored.
+The lines are typed in this order in one folder. Numbers that are drawn are not stored.
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ ASK = "--unit person --epsilon 1 --delta 1e-6"
 PAY = "--unit person --budget city.ledger --table trips"
 DISTRICTS = ",".join(golden_queries.DISTRICTS)
 BY = f"--by district --keys {DISTRICTS} --max-rows 3"
+DEAR = '--where "fare > 10" --derive "dear=fare > 30" --by dear --keys true,false --max-rows 2'
 JOB = """\
 [table]
 source = "trips.parquet"
@@ -93,7 +93,7 @@ histogram trips.parquet {PAY} {BY} --share 2 -o none.parquet
 histogram trips.parquet --unit home --budget city.ledger --table trips {BY} --share 0.01 -o none.parquet
 histogram trips.parquet {ASK} --by district --max-rows 2 --max-per-bin 1 --others 0.2 --expect --json
 histogram trips.parquet {ASK} --by district --max-rows 2 --max-per-bin 1 -o unknown.parquet --quiet
-histogram trips.parquet {ASK} --where "fare > 10" --derive "late=fare > 30" --by late --keys true,false --max-rows 2 -o late.parquet --json
+histogram trips.parquet {ASK} {DEAR} -o dear.parquet --json
 sum trips.parquet {ASK} --column fare --clip 0,50 --max-rows 2 --expect --json
 sum trips.parquet {ASK} --column fare --clip 0,50 --max-rows 2 -o sum.parquet --json
 sum trips.parquet {ASK} --column fare --clip 50,0 --max-rows 2 -o none.parquet

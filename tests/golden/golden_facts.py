@@ -1,4 +1,4 @@
-"""Values of the library as plain facts: what JSON holds, with the names that a reader of the public documentation knows."""
+"""Values of the library as plain facts: what JSON holds, under the names that the documentation has."""
 
 from __future__ import annotations
 

@@ -15,6 +15,10 @@ from golden_facts import attributes, facts, of_call
 PROMISE: dict[str, Any] = {"epsilon": 0.5, "delta": 1e-6}
 SIZES = {"age": 9, "sex": 2, "district": 5}
 RESULT = ("mu", "rmse")
+# A fixed noisy vector: a step, a slope and a peak, with a disturbance that repeats nowhere.
+PLACES = np.arange(48)
+TRUTH = np.where(PLACES < 16, 20.0, np.where(PLACES < 32, 20.0 + 2.0 * (PLACES - 16), 5.0))
+WAVE = TRUTH + 4.0 * np.array([(place * place * 37 + place * 11) % 61 - 30 for place in range(48)]) / 17.0
 
 
 def workload(mu: float = 0.5, weights: Any = "tables", **asked: Any) -> dict[str, Any]:
@@ -32,6 +36,12 @@ def compared(*query: Any, **asked: Any) -> dict[str, Any]:
 
 def planned(**asked: Any) -> dict[str, Any]:
     return attributes(ln.plan(**asked), ("epsilon", "delta", "sigma", "std", "mechanism", "mu", "half_width", "error"))
+
+
+def epsilon_of(*parts: Any) -> Any:
+    """Of everything together, by the accountant."""
+    total: Any = ln.compose(*parts, delta=1e-6)
+    return total.epsilon
 
 
 CALLS: dict[str, Callable[[], Any]] = {
@@ -54,8 +64,8 @@ CALLS: dict[str, Callable[[], Any]] = {
     "compose, gaussian": lambda: {"guarantee": ln.compose(ln.GaussianDP(0.2), ln.GaussianDP(0.3))},
     "compose, pure": lambda: {"guarantee": ln.compose(ln.PureDP(0.2), ln.PureDP(0.3))},
     "compose, approximate": lambda: {"guarantee": ln.compose(ln.ApproxDP(0.2, 1e-7), ln.PureDP(0.3))},
-    "compose, mixed": lambda: ln.compose(ln.GaussianDP(0.2), ln.LaplaceDP(0.3), delta=1e-6).epsilon,
-    "compose, laplace": lambda: ln.compose(ln.LaplaceDP(0.1) * 12, delta=1e-6).epsilon,
+    "compose, mixed": lambda: epsilon_of(ln.GaussianDP(0.2), ln.LaplaceDP(0.3)),
+    "compose, laplace": lambda: epsilon_of(ln.LaplaceDP(0.1) * 12),
     "guarantee, gaussian at a delta": lambda: {"guarantee": ln.GaussianDP(0.3).to_approx(delta=1e-6)},
     "guarantee, pure as gaussian": lambda: {"guarantee": ln.PureDP(1).to_gaussian()},
     "guarantee, profile": lambda: ln.GaussianDP(0.3).profile([0, 0.5, 1]),
@@ -78,10 +88,6 @@ def answer(name: str, _: Path) -> Any:
     return of_call(CALLS[name])
 
 
-# A fixed noisy vector: a step, a slope and a peak, with a disturbance that repeats nowhere.
-PLACES = np.arange(48)
-TRUTH = np.where(PLACES < 16, 20.0, np.where(PLACES < 32, 20.0 + 2.0 * (PLACES - 16), 5.0))
-WAVE = TRUTH + 4.0 * np.array([(place * place * 37 + place * 11) % 61 - 30 for place in range(48)]) / 17.0
 PATH = ln.graphs.Graph.path(48)
 GRID = ln.graphs.Graph.grid((6, 8))
 SUMS = np.kron(np.eye(4), np.ones(12))

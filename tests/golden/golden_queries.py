@@ -1,4 +1,4 @@
-"""Some sixty queries: every kind, listed and unknown keys, both neighbour relations, every limit and way to shape rows."""
+"""Queries of every kind: listed and unknown keys, both neighbour relations, every limit and way to shape rows."""
 
 from __future__ import annotations
 
@@ -65,10 +65,6 @@ def homes(table: ln.Table) -> ln.Table:
     )  # fmt: skip
 
 
-def each(**statistics: Any) -> dict[str, Any]:
-    return statistics
-
-
 FARES: dict[str, Any] = {"clip": (0, 50)}
 NO_LIMIT_LEFT: dict[str, Any] = {"max_rows": 6, "max_per_bin": 2, "max_bins": 3}
 s = ln.stats
@@ -131,7 +127,7 @@ QUERIES: dict[str, Callable[[ln.Table], Any]] = {
     "unknown keys once per bin": lambda t: t.histogram("district", max_rows=3, max_per_bin=1),
     "unknown keys every limit": lambda t: t.histogram("district", "member", nulls="bin", **NO_LIMIT_LEFT),
     "unknown keys with others": lambda t: t.histogram("district", max_rows=2, max_per_bin=1, others=0.25),
-    "unknown keys total": lambda t: t.histogram("district", max_rows=3).total(),
+    "unknown keys total": lambda t: t.histogram("district", max_rows=3).total(),  # type: ignore[attr-defined]
     # Sums and means
     "sum": lambda t: t.sum("fare", max_rows=3, **FARES),
     "sum of whole numbers": lambda t: t.sum("age", clip=(-10, 90), max_rows=3),

@@ -6,15 +6,15 @@ No wording is stored here. `t` is the table of trips, `q` a histogram of it, `r`
 
 from __future__ import annotations
 
-import math
-from datetime import date
+import math  # noqa: F401  (these three are for the mistakes)
+from datetime import date  # noqa: F401
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import golden_queries
-import golden_table
+import golden_table  # noqa: F401
 import leastnoise as ln
 from leastnoise import testing
 

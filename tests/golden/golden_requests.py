@@ -1,4 +1,4 @@
-"""Eight ways to say how private, and what each query then gives: before, without a row; and after, paid from a budget."""
+"""Eight ways to say how private, and what each query then gives: before a row is read, and paid from a budget."""
 
 from __future__ import annotations
 
@@ -37,9 +37,10 @@ PAID: dict[str, dict[str, Any]] = {
 # Released by every request; the other queries by a share alone, since each reads the rows once more.
 EVERY_REQUEST = (
     "count", "units", "histogram every limit", "histogram of kernels", "histogram of a huge domain", "unknown keys",
-    "unknown keys with others", "unknown keys total", "sum", "sum by unknown keys", "mean by", "quantile", "quantiles by",
-    "summary", "summary of every statistic", "summary of unknown keys", "crosstabs", "crosstabs of ranges",
-    "crosstabs along a tree", "crosstabs of weights", "vector mean", "people by trips", "histogram every limit, replace",
+    "unknown keys with others", "unknown keys total", "sum", "sum by unknown keys", "mean by", "quantile",
+    "quantiles by", "summary", "summary of every statistic", "summary of unknown keys", "crosstabs",
+    "crosstabs of ranges", "crosstabs along a tree", "crosstabs of weights", "vector mean", "people by trips",
+    "histogram every limit, replace",
 )  # fmt: skip
 ENTRY = ("kind", "query", "noise", "gaussian", "pure", "threshold", "unit", "table", "note")
 RELEASED = (
@@ -160,7 +161,7 @@ def ledger(paying: ln.Budget, described: str) -> dict[str, Any]:
 
 
 def releases(name: str, _: Path) -> dict[str, Any]:
-    """Of each request that a budget pays: the noise, the guarantee, and what the ledger says; nothing that was drawn."""
+    """Of each request: the noise, the guarantee, and what the ledger says; nothing that was drawn."""
     found = {}
     for request in requests(name):
         one = paid(name, request)
@@ -199,7 +200,7 @@ def drawn(made: Any) -> dict[str, Any]:
     if isinstance(made, ln.SparseRelease):
         found["indices"] = facts(made.indices)
     elif made.domain is not None and made.at_least is not None:
-        found["keys"] = [named(facts(key)) if isinstance(key, tuple) else facts(key) for key in made.domain.keys()]
+        found["keys"] = list(map(facts, made.domain.keys()))
     if getattr(made, "all_keys", None) is not None:
         found["others"] = facts(made.others())
     return found

@@ -1,7 +1,7 @@
 """One small made-up table, written out by whole-number arithmetic: no stream of random numbers can change it.
 
-Some 500 rows of 90 people. Every limit binds: the first people have dozens of rows, and several in one bin. Every column
-has nulls, keys that nobody lists, values beyond the clips; a person is missing here and there.
+Some 500 rows of 90 people. Every limit binds: the first people have dozens of rows, and several in one bin. Every
+column has nulls, keys that nobody lists, values beyond the clips; a person is missing here and there.
 """
 
 from __future__ import annotations

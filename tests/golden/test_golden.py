@@ -1,7 +1,7 @@
 """What users see is as it was: integers, scales, costs, guarantees, refusals, columns, keys of JSON, exit codes.
 
-Nothing here imports anything but public names, so the net outlives whatever lies below them. A change on purpose is made
-by `make golden`, and its diff is reviewed in the commit that makes it.
+Nothing here imports anything but public names, so it holds whatever is rebuilt below them. A change on purpose is
+written by `make golden`, and its diff is reviewed in the commit that makes it.
 """
 
 from __future__ import annotations
