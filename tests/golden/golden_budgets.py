@@ -15,7 +15,7 @@ from golden_facts import attributes, facts, refusal
 from leastnoise import testing
 
 ENTRY = ("number", "kind", "query", "noise", "gaussian", "pure", "threshold", "unit", "table", "note", "allocation")
-TERMS = ("epsilon", "delta", "pure_epsilon", "threshold_delta", "mu", "unit", "table", "neighbours")
+TERMS = ("epsilon", "delta", "pure_epsilon", "threshold_delta", "mu", "unit", "table", "neighbours", "releases")
 COUNTS = np.array([5, 0, 12])
 
 
@@ -63,8 +63,9 @@ BUDGETS: dict[str, tuple[dict[str, Any], Callable[[ln.Budget], None]]] = {
     "weekly": ({"epsilon": 3, "delta": 1e-6, "unit": "person", "table": "trips"}, weekly),
     "mixed": ({"epsilon": 3, "delta": 1e-6, "threshold_delta": 1e-7}, mixed),
     "with a reserve": ({"epsilon": 3, "delta": 1e-6, "pure_epsilon": 1, "threshold_delta": 1e-7}, weekly),
-    "pure": ({"epsilon": 2, "delta": 0, "pure_epsilon": 2}, pure),
+    "pure": ({"epsilon": 2, "delta": 0}, pure),
     "allocated": ({"epsilon": 3, "delta": 1e-6}, allocated),
+    "planned": ({"epsilon": 1, "delta": 1e-6, "releases": 12}, weekly),
     "exhausted": ({"epsilon": 1, "delta": 1e-6}, exhausted),
     "replace": ({"epsilon": 1, "delta": 1e-6, "neighbours": "replace"}, weekly),
 }

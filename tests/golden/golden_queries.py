@@ -162,6 +162,7 @@ QUERIES: dict[str, Callable[[ln.Table], Any]] = {
     ),
     # Sets of tables
     "crosstabs": lambda t: by_decade(t).crosstabs(ways=2, keys=KEYS, max_rows=1, other=False),
+    "crosstabs by default": lambda t: by_decade(t).crosstabs(ways=2, keys=KEYS, max_rows=1),
     "crosstabs with others": lambda t: by_decade(t).crosstabs(ways=2, keys=KEYS, max_rows=2, other=True),
     "crosstabs of named tables": lambda t: by_decade(t).crosstabs(
         (), "district", ("district", "member"), "decade", keys=KEYS, max_rows=2, other=False

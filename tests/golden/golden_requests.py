@@ -26,7 +26,7 @@ PLAIN: dict[str, dict[str, Any]] = {
 }
 BUDGETS: dict[str, dict[str, Any]] = {
     "share": {"epsilon": 3, "delta": 1e-6, "threshold_delta": 1e-7},
-    "pure share": {"epsilon": 3, "delta": 0, "pure_epsilon": 3},
+    "pure share": {"epsilon": 3, "delta": 0},
     "paid": {"epsilon": 3, "delta": 1e-6, "threshold_delta": 5e-7},
 }
 PAID: dict[str, dict[str, Any]] = {
