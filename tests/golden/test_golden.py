@@ -6,6 +6,7 @@ written by `make golden`, and its diff is reviewed in the commit that makes it.
 
 from __future__ import annotations
 
+import ast
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -33,3 +34,15 @@ def test_facts_are_as_they_were(name: str, case: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", FILES)
 def test_no_case_is_stored_that_nothing_computes(name: str) -> None:
     assert sorted(stored(name)) == sorted(FILES[name].names)
+
+
+def test_nothing_but_public_names_is_imported() -> None:
+    public = {"leastnoise", "leastnoise.testing"}
+    for path in golden_files.FOLDER.glob("*.py"):
+        nodes = list(ast.walk(ast.parse(path.read_text())))
+        named = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+        named |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+        assert {name for name in named if name.partition(".")[0] == "leastnoise"} <= public, path.name
+        attributes = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+        private = {name for name in attributes if name.startswith("_") and not name.endswith("__")}
+        assert private <= {"_fields"}, path.name  # of named tuples
