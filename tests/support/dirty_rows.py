@@ -273,8 +273,8 @@ QUERIES: dict[str, Callable[[Table], Query]] = {
         .per_unit(n=stats.count(), weekend=stats.mode("weekend"))
         .histogram("weekend", "n", nulls="bin")
     ),
-    "unit counts": lambda t: UnitCounts.of(t._data, ("place",), range(100), "drop", ("value", "whole"), NOISE),
-    "unit counts of all rows": lambda t: UnitCounts.of(t._data, (), None, "drop", ("price",), NOISE),
+    "unit counts": lambda t: UnitCounts.of(t._data, ("place",), range(100), "drop", NOISE),
+    "unit counts of all rows": lambda t: UnitCounts.of(t._data, (), None, "drop", NOISE),
     "derived": lambda t: (
         t.derive(
             hour=ibis._.when.hour(),
