@@ -41,7 +41,7 @@ os.environ.setdefault("LEASTNOISE_CACHE", "off")  # tests leave nothing in the u
 
 # What the tests below these paths start or make (a Spark cluster of five JVMs, a PostgreSQL server, denoised sets of
 # tables and their pages) is started or made by one process only.
-TOGETHER = ("tests/engines/", "tests/curator/budget/postgres/", "tests/report/test_tables_")
+TOGETHER = ("tests/engines/", "tests/budget/", "tests/curator/budget/postgres/", "tests/report/test_tables_")
 
 found: dict[str, tuple[int, float]] = {}  # what the fuzzers of other processes ran
 
