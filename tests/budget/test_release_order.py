@@ -26,8 +26,8 @@ ORDER = Order()
 KINDS = [
     "count", "count of units", "rows, every limit", "text keys", "product", "unknown keys", "unknown days", "sparse",
     "sum", "sum of integers by bin", "mean by bin", "quantile", "quantile by bin", "vector sum", "array mean",
-    "nearest", "kernel", "summary", "summary of unknown keys", "total of unknown keys", "crosstabs", "crosstabs of weights",
-    "units by every statistic", "texts of units", "zones of a map", "a public table by text",
+    "nearest", "kernel", "summary", "summary of unknown keys", "total of unknown keys", "crosstabs",
+    "crosstabs of weights", "units by every statistic", "texts of units", "zones of a map", "a public table by text",
 ]  # fmt: skip
 Call = Callable[..., Any]
 DIRECT: dict[str, Call] = {
