@@ -3,6 +3,10 @@
 Integers, claims, costs and refusals must be the same. Both answer the queries that today's generator makes
 (`support/queries_at_random.py`), each in an environment of its own: the old one with the libraries that it asked for. A
 difference that is meant stands in `INTENDED`, with the reason; a query with any other fails.
+
+Both answer on DuckDB. That Spark gives the integers of DuckDB is for today's sources alone, in tests/engines: on a
+cluster every query of `support/dirty_rows.py` (test_agreement); over Connect five kinds that take different ways
+(test_connect); with workers that lack the package, and once it is shipped, vectors and histograms (test_workers).
 """
 
 from __future__ import annotations

@@ -193,11 +193,11 @@ class Forgery:
 
     @classmethod
     def drawn(cls, chance: random.Random) -> Forgery:
-        amounts = [chance.choice([0, 1, 2, 4, 4]) for _ in range(3)]
+        amounts = [chance.choice([0, 0, 1, 4, 4, 4]) for _ in range(3)]
         if chance.random() < 0.3:
             amounts[1] = 5  # a release that is not of Laplace noise, of a budget that those alone may spend
         if chance.random() < 0.4:
-            amounts[chance.randrange(3)] = 3
+            amounts[chance.randrange(3)] = chance.choice([2, 3, 3])
         kind, off = chance.choice(["release"] * 9 + ["close"]), chance.choice([0] * 12 + [1, -1])
         return cls(kind, chance.choice([0, 0, 0, 1, 2, 9]), tuple(amounts), off, chance.random() < 0.05)  # type: ignore[arg-type]
 
