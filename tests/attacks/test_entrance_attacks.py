@@ -212,7 +212,9 @@ def test_texts_are_equal_where_their_bytes_are(default: str, column: str, source
     found = aggregate(rows.histogram(column, max_rows=1))
     assert dict(zip(found.keys or (), found.values.tolist(), strict=True)) == {"Mine": 1, "mine": 2}
     assert aggregate(rows.count_units()).values.tolist() == [3]
-    assert aggregate(rows.histogram(column, keys=["MINE", "mine"], max_rows=1)).values.tolist() == [0, 2]
+    with pytest.warns(errors.Wasteful, match="differ by case"):
+        listed = rows.histogram(column, keys=["MINE", "mine"], max_rows=1)
+    assert aggregate(listed).values.tolist() == [0, 2]
     assert aggregate(rows.where(_[column] == "MINE").count(max_rows=1)).values.tolist() == [0]
 
 
