@@ -15,7 +15,7 @@ from scipy.stats import chi2
 from leastnoise.curator import quantile_mechanism
 from leastnoise.curator.noise import entropy
 from leastnoise.curator.noise.exponential import Pieces, choose, masses
-from leastnoise.curator.quantile_mechanism import Part, candidates, quantile_steps
+from leastnoise.curator.quantile_mechanism import Part, candidates, counts_between, quantile_steps
 from leastnoise.domain.round_numbers import StepWeights
 from leastnoise.privacy.guarantee import GaussianDP
 from leastnoise.privacy.level_tree import Node
@@ -292,6 +292,13 @@ def test_rows_that_are_divided_many_times_add_up() -> None:
         assert below.scale == above.scale == scale * quantile_mechanism.CUTS
         assert sum(map(int, below.counts)) + sum(map(int, above.counts)) == total * quantile_mechanism.CUTS
         part = max(below, above, key=lambda each: sum(map(int, each.counts)))
+
+
+def test_every_row_is_counted_between_the_two_cuts_that_it_lies_between() -> None:
+    """A row at a cut is above it, and one in the first or the last step is in the first or the last cell."""
+    steps, counts = np.array([0, 3, 7]), np.array([2, 5, 2**40], dtype=np.int64)
+    assert counts_between(steps, counts, np.array([0, 8])).tolist() == [7 + 2**40]
+    assert counts_between(steps, counts, np.array([0, 1, 3, 4, 7, 8])).tolist() == [2, 0, 5, 0, 2**40]
 
 
 def test_a_cut_at_the_lower_end_of_a_step_leaves_no_step_without_rows() -> None:
