@@ -270,6 +270,15 @@ def test_a_budget_pays_in_mu_squared(people: Table, tmp_path: Path) -> None:
     assert half.guarantee == PureDP(0.5)
 
 
+def test_many_levels_of_a_promise_are_debited_in_mu_squared(people: Table, tmp_path: Path) -> None:
+    budget = ln.Budget.open(tmp_path / "b.ledger", epsilon=3, delta=1e-6)
+    question = people.quantile("age", [level / 64 for level in range(1, 64)], clip=(0, 100), max_rows=1)
+    made = question.release(budget=budget, epsilon=1, delta=1e-3, mechanism="exponential")
+    assert isinstance(made.guarantee, GaussianDP)
+    part = made.guarantee.mu**2 / float(budget.terms.mu) ** 2
+    assert 1 - budget.remaining.share == pytest.approx(part, rel=1e-9)
+
+
 WRONG: dict[str, tuple[dict[str, Any], type[errors.LeastnoiseError], str]] = {
     "least": ({"levels": 0}, errors.InvalidParameter, r"near the end instead.*levels=0\.01"),
     "largest": ({"levels": [0.5, 1]}, errors.InvalidParameter, r"near the end instead.*levels=0\.99"),
