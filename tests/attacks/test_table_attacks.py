@@ -118,6 +118,7 @@ TOTAL: dict[str, Any] = {
     "hour of a microsecond": lambda t: t.where(_.micro.hour() >= 0).count(max_rows=1),
     "hour of a second": lambda t: t.where(_.second.hour() >= 0).count(max_rows=1),
     "week of a second": lambda t: t.where(_.second.truncate("W").notnull()).count(max_rows=1),
+    "product of whole numbers": lambda t: t.where(_.x * 999_999_999_999_999 > 0).count(max_rows=1),
     "overflowing product": lambda t: t.derive(z=_.f * _.f).quantile("z", 0.5, clip=(0, 1), max_rows=1),
 }
 

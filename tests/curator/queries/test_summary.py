@@ -165,6 +165,13 @@ def _rest(limits: dict[str, int]) -> dict[str, int]:
     return {name: value for name, value in limits.items() if name != "max_rows"}
 
 
+@pytest.mark.parametrize("most", [1, 2])
+def test_a_unit_is_in_at_most_max_bins_bins(most: int) -> None:
+    data = pd.DataFrame({"plane": 1, "carrier": ["AA", "AA", "DL", "DL", "UA", "UA"], "delay": 1.0, "miles": 1})
+    rows = exact(asked(data, max_rows=None, max_per_bin=2, max_bins=most))["rows"]
+    assert sorted(rows.tolist()) == [0] * (3 - most) + [2] * most
+
+
 def test_the_order_of_the_rows_decides_nothing() -> None:
     data = frame(300, units=12)
     limits = {"max_rows": 3, "max_per_bin": 2, "max_bins": 2}
