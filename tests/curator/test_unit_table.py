@@ -204,6 +204,7 @@ def questions(t: Table) -> list[Any]:
         made.histogram("trips", keys=[1]),
         made.histogram("home"),
         made.sum("spent", clip=(-1, 3)),
+        made.sum("spent", clip=(2, 3)),
         made.sum("spent", clip=(2, 3), by="home", keys=["x", "y"]),
         made.mean("spent", clip=(2, 3)),
         made.mean("spent", clip=(2, 3), by="home", keys=["x", "y"]),
