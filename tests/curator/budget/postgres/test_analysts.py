@@ -133,6 +133,18 @@ def test_the_function_refuses_what_is_no_debit(server: Server, half_spent: ln.Bu
     assert half_spent.verify() == before
 
 
+def test_the_function_refuses_a_debit_while_the_budget_is_closed(server: Server, half_spent: ln.Budget) -> None:
+    import psycopg
+
+    half_spent.close(reason="over")
+    try:
+        with pytest.raises(psycopg.Error, match="the budget is closed"):
+            call(server, {}, first="while closed")
+    finally:
+        half_spent.reopen(reason="not over")
+    assert half_spent.verify()
+
+
 def test_the_function_takes_the_same_entry_when_it_is_right(server: Server, half_spent: ln.Budget) -> None:
     """Or the refusals above would prove nothing. Its quotes mean the same where a role has chosen the old way."""
     entries = len(half_spent.history())
