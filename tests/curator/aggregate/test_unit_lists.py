@@ -383,6 +383,22 @@ def test_of_rows_that_tie_the_smaller_code_is_kept(others: int) -> None:
     assert pairs > 3
 
 
+@pytest.mark.parametrize("longest", [bounding.MAX_LIST_LENGTH, 0], ids=["smallest", "sorted"])
+def test_of_rows_that_tie_sql_keeps_the_smaller_code(longest: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever comes first: as the smallest integers of a unit, and by a sort."""
+    monkeypatch.setattr(bounding, "MAX_LIST_LENGTH", longest)
+
+    def asked(unit: int, codes: tuple[int, ...]) -> Any:
+        rows = pa.table({"unit": [unit] * len(codes), "bin": codes})
+        return table(rows, unit="unit").histogram("bin", keys=range(2**16), max_rows=1)
+
+    pairs = [(owner, pair) for owner in range(8) for pair in tied_codes(owner, asked(0, (0,))._salt)]
+    assert len(pairs) > 3
+    for owner, pair in pairs:
+        for codes in (pair, pair[::-1]):
+            assert np.flatnonzero(aggregate(asked(owner, codes)).values).tolist() == [min(pair)]
+
+
 @pytest.mark.parametrize("rereadable", [True, False])
 def test_rows_of_one_unit_that_do_not_fit_go_by_sql(
     rereadable: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
