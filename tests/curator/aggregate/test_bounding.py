@@ -185,6 +185,7 @@ def test_equal_points_of_a_unit_are_drawn_one_by_one():
     assert 290 < weight[1] < 510
 
 
+@pytest.mark.parametrize("keys", [range(6), None], ids=["listed", "unknown"])
 @pytest.mark.parametrize(
     ("most", "kept"),
     [
@@ -197,10 +198,10 @@ def test_equal_points_of_a_unit_are_drawn_one_by_one():
         ({"max_rows": 40, "max_per_bin": 3, "max_bins": 2}, 6),
     ],
 )
-def test_a_unit_with_rows_enough_keeps_as_many_as_the_limits_say(most, kept):
+def test_a_unit_with_rows_enough_keeps_as_many_as_the_limits_say(most, kept, keys):
     """Four rows in each of six bins: nothing more, and nothing less."""
     rows = [(unit, place, 0) for unit in (1, 2) for place in range(6) for _ in range(4)]
-    found = aggregate(table(frame(rows), unit="unit").histogram("bin", keys=range(6), **most)).values
+    found = aggregate(table(frame(rows), unit="unit").histogram("bin", keys=keys, **most)).values
     assert found.sum() == 2 * kept
     assert found.max() <= 2 * most.get("max_per_bin", 4)
 
