@@ -106,6 +106,7 @@ EXTREMES = pa.table(
         "micro": pa.array([0, 2**63 - 1, -(2**63) + 1], pa.timestamp("us")),
         "second": pa.array([0, 2**62, -(2**62)], pa.timestamp("s")),
         "day": pa.array([0, 2**31 - 1, -(2**31) + 1], pa.date32()),
+        "far": pa.array([0, 2932897, -719163], pa.date32()),  # a day after the year 9999, a day before the year 1
         "f": [1e308, 5e-324, NAN],
     }
 )
@@ -114,6 +115,7 @@ TOTAL: dict[str, Any] = {
     "decimals chosen": lambda t: t.derive(z=ibis.ifelse(_.x == 5, _.wide, _.long)).where("z > 1").count(max_rows=1),
     "unsigned cast": lambda t: t.where(_.unsigned.cast("int64") >= 0).count(max_rows=1),
     "days unlisted": lambda t: t.histogram("day", max_rows=1),
+    "far days unlisted": lambda t: t.histogram("far", max_rows=1),
     "days": lambda t: t.histogram("day", keys=[date(1970, 1, 1)], max_rows=1),
     "hour of a microsecond": lambda t: t.where(_.micro.hour() >= 0).count(max_rows=1),
     "hour of a second": lambda t: t.where(_.second.hour() >= 0).count(max_rows=1),
