@@ -59,6 +59,14 @@ def test_unreadable_rows_give_one_sentence_without_a_value(kind, frame, tmp_path
     assert str(caught.value).startswith(f'the rows of "{path.name}" could not be read.')
 
 
+def test_a_private_check_withholds_what_an_engine_says(frame, tmp_path):
+    path = broken(tmp_path, frame)["spoilt"]
+    with pytest.raises(ReadingFailed) as caught:
+        table(path, unit="taxi").private_check()
+    assert caught.value.__context__ is None
+    assert str(caught.value).startswith('the rows of "spoilt.parquet" could not be read.')
+
+
 MALFORMED = {
     "a field missing": b"taxi,place,fare\n1,2,3.5\nsecret424242,2\n",
     "a field too many": b"taxi,place,fare\n1,2,3.5\nsecret424242,2,3.5,4\n",
