@@ -150,3 +150,12 @@ def test_intervals_hold_given_that_the_bin_shows() -> None:
         held = float(((low <= truth) & (truth <= high)).mean())
         print(f"{truth}: {shown.size} shown, {100 * held:.2f} %")
         assert held >= 0.95 - 5 * math.sqrt(0.0475 / shown.size)
+
+
+def test_a_large_delta_does_not_let_an_own_bin_cost_more_than_epsilon() -> None:
+    """That no bin of one's own shows is itself told apart by -log(1 - delta_2): it is part of epsilon."""
+    one = Limits.of(max_rows=1, bins=None)
+    cut = laplace_threshold.choose(epsilon=0.1, delta=0.2, limits=one)
+    assert cut.scale is not None
+    shows = laplace_threshold.chance_shown(limits=one, scale=cut.scale, at_least=cut.at_least)
+    assert 0.08 < -math.log1p(-shows) <= 0.1
