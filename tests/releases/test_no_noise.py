@@ -68,7 +68,7 @@ def test_everything_is_shown_of_a_release_without_noise(
 
 
 PATH = Graph.from_edges(12, [(i, i + 1) for i in range(11)])
-GRAPHS = ("fused_lasso", "laplacian", "neighbour_bayes", "spectral", "trend_filter", "tree_wavelet", "wavelet")
+GRAPHS = ("fused_lasso", "laplacian", "neighbour_bayes", "trend_filter", "tree_wavelet", "wavelet")
 
 
 @pytest.mark.parametrize("epsilon", [30.0, 1_000.0, 1e6])
