@@ -213,7 +213,7 @@ def test_a_heat_map_has_names_beside_and_hatches_what_could_be_zero() -> None:
     release = table_pages.people()
     table = release["age", "sex"]
     drawn = table.plot()
-    assert [label.get_text() for label in drawn.get_yticklabels()] == ["female", "male"]
+    assert [label.get_text() for label in drawn.get_yticklabels()] == ["female", "male", "missing or other"]
     np.testing.assert_array_equal(drawn.images[0].get_array(), table.to_numpy().T)
     low = table.interval(0.95).low.reshape(table.shape)
     marked = {(round(patch.get_y() + 0.5), round(patch.get_x() + 0.5)) for patch in drawn.patches}

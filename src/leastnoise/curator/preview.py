@@ -16,7 +16,7 @@ from leastnoise.privacy.partition_selection import Threshold
 from leastnoise.privacy.sensitivity import Limits
 from leastnoise.privacy.strength import Strength
 from leastnoise.privacy.threshold_choice import ALONE, Spread
-from leastnoise.releases.column_labels import labelled_in_words
+from leastnoise.releases.column_labels import labelled_in_words, reader_unit
 from leastnoise.releases.left_out import LeftOut, unknown_in_words
 from leastnoise.releases.mean import half_widths
 
@@ -50,7 +50,7 @@ class Expectation:
             if self.half_width is not None
             else f"{self.mechanism.capitalize()} {self._kind()}. {self.description}",
             labelled_in_words(self.left_out, self.unit, self.labels),
-            unknown_in_words(self.left_out, self.unit, self.bins),
+            unknown_in_words(self.left_out, reader_unit(self.unit, self.labels), self.bins),
             f"Bins show when their noisy count reaches {self.threshold}." if self.threshold else "",
             f"Of each unit at most this is used: {kept}." if kept and not self.left_out else "",
             self.note,

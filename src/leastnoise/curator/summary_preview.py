@@ -15,7 +15,7 @@ from leastnoise.domain import Domain, IntegerRange
 from leastnoise.privacy.guarantee import GaussianDP, PureDP
 from leastnoise.privacy.strength import Strength
 from leastnoise.privacy.summary_noise import SummaryNoise, noise_in_words
-from leastnoise.releases.column_labels import labelled_in_words
+from leastnoise.releases.column_labels import labelled_in_words, reader_unit
 from leastnoise.releases.left_out import LeftOut, unknown_in_words
 from leastnoise.releases.mean import MeanRelease
 from leastnoise.releases.measured import Figure, Measured
@@ -68,7 +68,7 @@ class SummaryExpectation:
             f"{self.mechanism.capitalize()} noise on {asked} in {many}, released together.",
             labelled_in_words(self.left_out, self.unit, self.labels),
             *(f"  {line.name:<{wide}}  {line.what}: {_errors(line)}" for line in self.statistics),
-            unknown_in_words(self.left_out, self.unit, self.bins),
+            unknown_in_words(self.left_out, reader_unit(self.unit, self.labels), self.bins),
             self.note,
             "" if self.other_kind is None else self.other_kind.in_words(),
             self.strength.in_words(),

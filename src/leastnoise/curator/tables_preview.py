@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from leastnoise._support.number_format import rounded
 from leastnoise.curator.budget.charge import Charge
@@ -12,7 +12,7 @@ from leastnoise.curator.budget.kinds import OtherKind
 from leastnoise.domain import OrOther
 from leastnoise.privacy.guarantee import GaussianDP, PureDP
 from leastnoise.privacy.strength import Strength
-from leastnoise.releases.column_labels import labelled_in_words
+from leastnoise.releases.column_labels import column_words, labelled_in_words, reader_unit
 from leastnoise.releases.crosstab_errors import cell_half_width, noisy_tables
 from leastnoise.releases.left_out import LeftOut, unknown_in_words
 from leastnoise.releases.table_set import table_name
@@ -92,17 +92,23 @@ class TablesExpectation:
         """How many cells all tables have."""
         return sum(line.cells for line in self.tables)
 
+    def _named(self, columns: Sequence[str]) -> tuple[str, ...]:
+        """Columns as readers call them."""
+        return tuple(column_words(column, self.labels) for column in columns)
+
     def __str__(self) -> str:
         many = f"{len(self.tables):,} tables" if len(self.tables) != 1 else "1 table"
         lines = [
             f"{self.mechanism.capitalize()} noise on {many} of {self.bins:,} cells, released together.",
             labelled_in_words(self.left_out, self.unit, self.labels),
             *self._lines(),
-            "" if self.other is None else self.other.in_words(self.rmse),
-            f"other=True (--other) gives missing and unlisted values of {_listed(self.closed)} a key."
+            ""
+            if self.other is None
+            else replace(self.other, columns=self._named(self.other.columns)).in_words(self.rmse),
+            f"other=True (--other) gives missing and unlisted values of {_listed(self._named(self.closed))} a key."
             if self.closed
             else "",
-            unknown_in_words(self.left_out, self.unit, bins=None),
+            unknown_in_words(self.left_out, reader_unit(self.unit, self.labels), bins=None),
             self.note,
             "" if self.other_kind is None else self.other_kind.in_words(),
             self.strength.in_words(),

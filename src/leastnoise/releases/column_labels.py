@@ -70,7 +70,12 @@ def labelled_domain(domain: D, labels: Mapping[str, str]) -> D:
 
 def labelled_in_words(facts: Iterable[LeftOut], unit: str | None, labels: Mapping[str, str]) -> str:
     """Which rows are not in the numbers, with the unit and the columns as readers call them."""
-    return left_out_in_words(labelled_facts(facts, labels), unit and unit_words(unit.split(" + "), labels))
+    return left_out_in_words(labelled_facts(facts, labels), reader_unit(unit, labels))
+
+
+def reader_unit(unit: str | None, labels: Mapping[str, str]) -> str | None:
+    """What readers call a unit of these columns, which stand with " + " between them."""
+    return unit and unit_words(unit.split(" + "), labels)
 
 
 def labelled_facts(facts: Iterable[LeftOut], labels: Mapping[str, str]) -> tuple[LeftOut, ...]:

@@ -118,7 +118,7 @@ def test_any_clip_is_answered_or_refused(one: float, other: float, column: str, 
         found = answered(lambda: getattr(ROWS, kind)(column, clip=clip, max_rows=rows), **privacy)  # noqa: B023
         assert found not in ("failed on rows", "not finite")
     found = answered(lambda: ROWS.quantile(column, [0.1, 0.5], clip=clip, max_rows=rows, bins=7), **privacy)
-    assert found not in ("failed on rows", "not finite")
+    assert found != "failed on rows"  # a quantile of so few rows is none
     for kind in ("vector_sum", "vector_mean"):
         found = answered(lambda: getattr(ROWS, kind)(["x", "n"], clip_norm=abs(one), max_rows=rows), **privacy)  # noqa: B023
         assert found not in ("failed on rows", "not finite")
