@@ -84,11 +84,11 @@ def test_a_small_share_of_a_weak_budget_warns(table: Table, tmp_path: Path) -> N
 
 def test_a_share_of_a_strong_budget_does_not(table: Table, tmp_path: Path) -> None:
     strong = ln.Budget.open(tmp_path / "strong.ledger", epsilon=1, delta=1e-6)
+    assert "whole budget is strong" in str(table.count(max_rows=1).expect(budget=strong, share=0.5))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         release = table.count(max_rows=1).release(budget=strong, share=1)
     assert release.strength.of_budget
-    assert "whole budget is strong" in str(table.count(max_rows=1).expect(budget=strong, share=0.5))
 
 
 def test_the_warning_comes_before_anything_is_paid_or_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,8 @@ from leastnoise.curator.table import Table, table
 from neighbouring import Search
 from refusing import FARE, TRICKS, both
 
-pytestmark = pytest.mark.spark
+# Random keys differ by case at times, which is worth a warning to people.
+pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::leastnoise.errors.Wasteful")]
 
 # Tables of a few rows: one partition, and nothing compiled for them.
 QUICK = {

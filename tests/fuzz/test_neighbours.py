@@ -23,7 +23,8 @@ from leastnoise.curator.queries.vector import VectorQuery
 from leastnoise.testing import aggregate
 from neighbouring import Search, remembered_sql
 
-pytestmark = pytest.mark.slow
+# Random keys differ by case at times, which is worth a warning to people.
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::leastnoise.errors.Wasteful")]
 
 HISTOGRAMS = ("histogram", "product", "sparse")
 ONE_BIN = ("count", "quantile", "sum", "mean")

@@ -313,7 +313,7 @@ def test_mistakes_are_sentences(tmp_path: Path) -> None:
     release = table_pages.people()
     with pytest.raises(errors.FileProblem, match="directory does not exist"):
         table_pages.write("people", tmp_path / "none")
-    with pytest.raises(errors.FileProblem, match=r'Say ".*\.html"'):
+    with pytest.raises(errors.FileProblem, match=r"Say .*\.html"):
         release.report(tmp_path / "page.txt", allow_seeded=True)
     with pytest.raises(errors.WrongType, match=r"release\.denoise\(\)"):
         release.report(tmp_path / "page.html", estimate=release, allow_seeded=True)  # type: ignore[arg-type]

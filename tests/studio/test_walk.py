@@ -162,7 +162,7 @@ def test_keys_with_a_label_for_all_others_are_written_in_python(desk: Visitor) -
     for entry, code in (
         ({"keys": ["F", "M"], "other": True}, "ln.domain.with_other(['F', 'M'])"),
         ({"keys": ["F", "M"], "other": "unknown"}, "ln.domain.with_other(['F', 'M'], 'unknown')"),
-        ({"ordered": ["F", "M"], "other": "unknown"}, "ln.domain.with_other(ln.domain.Ordered(['F', 'M']), 'unknown')"),
+        ({"ordered": ["F", "M"], "other": "unknown"}, "ln.domain.with_other(ln.domain.Ordered(('F', 'M')), 'unknown')"),
     ):
         assert code in python(draft.with_section("keys", {"sex": entry}))
     with pytest.raises(errors.InvalidParameter, match="by hand"):

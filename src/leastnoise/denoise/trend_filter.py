@@ -88,7 +88,7 @@ def trend_filter(
     >>> e.degrees_of_freedom
     2.0
     >>> trend_filter([0.0, 1.1, 1.9, 3.0, 2.1, 0.9], sigma=0.2, order=1, boundary="free", penalty=0.05).values.round(2)
-    array([0.05, 1.01, 1.98, 2.96, 2.05, 0.95])
+    array([0.04, 1.02, 1.99, 2.95, 2.05, 0.95])
     """
     array, problem = _problem(y, sigma, graph, order, boundary, tolerance, mechanism)
     level = problem.sigma

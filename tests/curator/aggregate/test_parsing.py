@@ -166,7 +166,7 @@ def test_types_are_checked(path: Path) -> None:
         table(path, unit="name", types={"age": "flaot"})
     with pytest.raises(errors.UnknownColumn, match="Did you mean"):
         table(path, unit="name", types={"agee": "int"})
-    with pytest.raises(errors.InvalidParameter, match="CSV"):
+    with pytest.raises(errors.InvalidParameter, match="columns of text"):
         table(pa.table({"u": [1]}), unit="u", types={"u": "int"})
 
 
