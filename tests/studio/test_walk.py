@@ -14,7 +14,7 @@ import pytest
 
 import leastnoise as ln
 from command_line import run
-from leastnoise import datasets, errors
+from leastnoise import datasets
 from leastnoise.curator.engines.duckdb import DuckDB
 from leastnoise.studio.folder import Folder
 from leastnoise.studio.script import python
@@ -165,8 +165,6 @@ def test_keys_with_a_label_for_all_others_are_written_in_python(desk: Visitor) -
         ({"ordered": ["F", "M"], "other": "unknown"}, "ln.domain.with_other(ln.domain.Ordered(('F', 'M')), 'unknown')"),
     ):
         assert code in python(draft.with_section("keys", {"sex": entry}))
-    with pytest.raises(errors.InvalidParameter, match="by hand"):
-        python(draft.with_section("keys", {"sex": {"keys": ["F", "M"], "labels": ["women", "men"]}}))
 
 
 def test_a_file_of_keys_that_is_called_like_the_table_is_no_job(desk: Visitor) -> None:
