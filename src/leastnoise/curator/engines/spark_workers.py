@@ -10,6 +10,7 @@ import zipfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import leastnoise
 from leastnoise._support.version import VERSION
@@ -96,7 +97,7 @@ def send_package(session: Any) -> None:
     """Ship this package to the workers of a Spark Connect session of ours, which nobody else can add files to."""
     root = Path(leastnoise.__file__).parent
     with tempfile.TemporaryDirectory() as folder, suppress(Exception):  # the workers are asked again
-        path = Path(folder) / "leastnoise.zip"
+        path = Path(folder) / f"leastnoise_{uuid4().hex}.zip"  # a file of one name and other contents fails the task
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
             for file in sorted(root.rglob("*.py")):
                 archive.write(file, Path("leastnoise") / file.relative_to(root))
