@@ -76,7 +76,7 @@ audit: install
 
 # Random queries answered by the sources of before the redesign, in an environment of their own, and by today's: the same
 # integers, claims, costs and refusals, but for differences that are meant. QUERIES=2000 asks more; FROM=500 asks others.
-OLD_COMMIT := a95b1ea1
+OLD_COMMIT := fd28fd00
 QUERIES ?= 500
 FROM ?= 0
 against-old: install .old/$(OLD_COMMIT)
