@@ -6,7 +6,7 @@ BIN := .venv/bin
 # processes that import them.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo quick test tests golden audit against-old lowest lint docs paper bench fuzz soak clean
+.PHONY: install demo quick test tests golden audit against-old lowest lint docs paper bench guard fuzz soak clean
 
 install: .venv/installed
 
@@ -58,9 +58,14 @@ docs: install
 paper: install
 	$(BIN)/python paper
 
-# Us beside the peers: ONLY=draws runs one, BIG=1 adds the largest sizes, PEERS="opendp pydp" asks these only.
+# Us beside the peers: ONLY=draws runs one, PEERS="opendp pydp" asks these only.
 bench: install
 	$(BIN)/python benchmarks
+
+# The figures that no change may make worse, beside the kept ones, in benchmarks/guard.md (ten minutes); fails where an
+# error is worse. Data from the folder LEASTNOISE_DATA. KEEP=1 keeps this run's figures.
+guard: install
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/guard.py
 
 # What users see, written anew: facts in tests/golden/*.json, sentences in tests/golden/__snapshots__ (two minutes). Review
 # the diff in the commit that makes it. ONLY="queries draws" writes these files of facts alone.

@@ -2,8 +2,7 @@
 
 Each module named below has `run(toy=False)` and hands back findings: tables, headlines, or lines of Markdown. Ratios
 come first, because machines are noisy: everything that is compared was measured in the same run, in turns. The peers
-are built once, each in its own environment (peers/). BIG=1 adds the sizes that need tens of gigabytes and many minutes;
-PEERS="opendp pydp" asks these peers only, PEERS=none nobody.
+are built once, each in its own environment (peers/). PEERS="opendp pydp" asks these peers only, PEERS=none nobody.
 """
 
 from __future__ import annotations
@@ -29,8 +28,6 @@ def main() -> None:
     for name in [only] if only else BENCHMARKS:
         print(f"── {name} ──", flush=True)
         begin, load = time.time(), os.getloadavg()[0]
-        if name in ("large", "row_limits_large", "spark_loss") and os.environ.get("BIG") != "1":
-            continue  # what was measured stays
         found = import_module(name).run()
         stamp = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(begin))
         when = (
@@ -38,9 +35,6 @@ def main() -> None:
         )
         _keep(name, found, when)
         print("\n".join(_lines(found)), flush=True)
-    import pictures
-
-    pictures.draw(RESULTS)
     (HERE / "results.md").write_text("\n".join(_page()))
     print(f"written: {HERE.name}/results.md and {HERE.name}/results/")
 
@@ -75,10 +69,6 @@ def _page() -> list[str]:
     lines = ["# Benchmarks", "", *_machine(), ""]
     if heads:
         lines += [*Table("ratios", "The ratios that matter:", heads).markdown(), ""]
-    shown = {"ratios": "The ratios", "growth": "How cost grows", "error_limits": "Limits of errors, and intervals"}
-    for name, told in shown.items():
-        if (RESULTS / f"{name}.png").is_file():
-            lines += [f"![{told}](results/{name}.png)", ""]
     for name, part in parts.items():
         lines += [f"## {name.replace('_', ' ').capitalize()}", "", f"*{part['when']}*", "", *part["lines"], ""]
     return lines

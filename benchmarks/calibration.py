@@ -22,8 +22,6 @@ from peers import Failed, Late, Peer
 from stopwatch import Contestant, human, race
 
 import leastnoise as ln
-from leastnoise.errors import LeastnoiseError
-from leastnoise.privacy.calibration.paper_algorithm import algorithm_1
 
 DATA = Path(os.environ.get("LEASTNOISE_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 PEERS = ("dp_accounting", "autodp", "diffprivlib", "pydp", "opendp")
@@ -92,7 +90,6 @@ def _accuracy(found: dict[str, Peer], missing: dict[str, str], toy: bool) -> Fin
     answers = {
         "leastnoise, proved": [ln.sigma(epsilon=e, delta=d) for e, d in points],
         "leastnoise, array": ln.sigma(epsilon=[e for e, _ in points], delta=[d for _, d in points]).tolist(),
-        "Algorithm 1 in plain doubles": [_alone(e, d) for e, d in points],
     }
     answers |= {name: [_one(peer, point) for point in points] for name, peer in found.items()}
     rows = [{"what": name, **_judged(sigmas, truth)} for name, sigmas in answers.items()]
@@ -110,13 +107,6 @@ def _accuracy(found: dict[str, Peer], missing: dict[str, str], toy: bool) -> Fin
             missing,
         ),
     ]
-
-
-def _alone(epsilon: float, delta: float) -> float:
-    try:
-        return algorithm_1(epsilon=epsilon, delta=delta)
-    except (ArithmeticError, ValueError, LeastnoiseError):
-        return math.nan
 
 
 def _judged(sigmas: list[float], truth: list[tuple[float, float, Decimal]]) -> dict[str, Any]:

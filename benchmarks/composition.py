@@ -17,10 +17,6 @@ from findings import Findings, Headline, Table, timings
 from stopwatch import Contestant, race
 
 import leastnoise as ln
-from leastnoise.privacy.accounting.bracket import OneWay
-from leastnoise.privacy.accounting.composing import Tolerance
-from leastnoise.privacy.accounting.parts import parts_of
-from leastnoise.privacy.accounting.saddle_point import SaddlePoint
 
 DELTA = 1e-6
 JOBS = {
@@ -39,7 +35,7 @@ RUNS = {  # sigma, rate, steps, delta, and about epsilon: what prv-accountant's 
 
 def run(*, toy: bool = False) -> Findings:
     """All of it; the toy has one run with sampling, of ten steps."""
-    return [*hundred_releases(toy=toy), *with_sampling(toy=toy), *below_the_truth(toy=toy), both_bounds(toy=toy)]
+    return [*hundred_releases(toy=toy), *with_sampling(toy=toy), *below_the_truth(toy=toy)]
 
 
 def hundred_releases(*, toy: bool) -> Findings:
@@ -113,27 +109,6 @@ def below_the_truth(*, toy: bool) -> Findings:
         return []
     title = f"dp-accounting below the truth, of {len(runs)} runs of Gaussian releases:"
     return [Table("below_the_truth", title, rows, missing=missing)]
-
-
-def both_bounds(*, toy: bool) -> Table:
-    """delta at each epsilon, proved from above and below, at an accuracy coarse enough to see."""
-    step = ln.SampledGaussianDP.of(sigma=1.0, sampling=0.01)
-    mixes = {
-        "20 Laplace, 20 Gaussian releases": [ln.LaplaceDP(0.1) * 20, ln.GaussianDP.of(sigma=10) * 20],
-        "1,000 steps with sampling": [step * 1000],
-        "100 times epsilon = 0.1 at its worst": [ln.PureDP(0.1) * 100],
-    }
-    rows = []
-    for name, guarantees in mixes.items():
-        parts = [(pair.facing("remove"), times) for pair, times in parts_of(guarantees)]
-        way = OneWay(parts, Tolerance(*SaddlePoint(parts).at_delta(1e-6), 1e-6, 0.03))
-        upper, lower = way.measure(upper=True), way.measure(upper=False)
-        for k in range(4 if toy else 61):
-            epsilon = 0.1 * k
-            rows.append({"of": name, "epsilon": epsilon, "upper": upper.delta(epsilon), "lower": lower.delta(epsilon)})
-    return Table(
-        "accounting_bounds", "delta at each epsilon from both sides, at an accuracy of 3 %:", rows, folded=True
-    )
 
 
 def ours(sigmas: list[float]) -> float:

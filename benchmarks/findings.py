@@ -63,11 +63,8 @@ class Table:
     rows: Sequence[Mapping[str, Any]]
     note: str = ""
     missing: Mapping[str, str] = field(default_factory=dict)
-    folded: bool = False  # too long for the page: a file alone
 
     def markdown(self) -> list[str]:
-        if self.folded:
-            return [f"{self.title} `results/{self.name}.csv`."]
         columns = list(self.rows[0])
         lines = [self.title, "", f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
         lines += [f"| {' | '.join(_cell(row[column]) for column in columns)} |" for row in self.rows]

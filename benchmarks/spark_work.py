@@ -1,7 +1,4 @@
-"""What a Spark session did, from its own records.
-
-Peers import this file as well, each with its own Spark, so it imports nothing else of ours.
-"""
+"""What a Spark session did, from its own records, and the processor time of its processes."""
 
 from __future__ import annotations
 
@@ -40,10 +37,6 @@ def work_since(context: Any, job: int) -> dict[str, Any]:
     }
 
 
-def executors_lost(context: Any) -> int:
-    return sum(not executor.isActive() for executor in _listed(_store(context).executorList(False)))
-
-
 def processor_below(process: int) -> dict[int, float]:
     """Processor time of each process below one: the JVM, with its compiler and collector, and Python workers."""
     seconds: dict[int, float] = {}
@@ -79,20 +72,6 @@ def _name(process: int) -> str:
         return (Path("/proc") / str(process) / "comm").read_text().strip()
     except OSError:  # it has ended
         return ""
-
-
-def peak_memory(process: int) -> int:
-    """Megabytes of a process and all that are below it, each at its own peak."""
-    total, pending = 0, [process]
-    while pending:
-        folder = Path(f"/proc/{pending.pop()}")
-        try:
-            status = (folder / "status").read_text()
-            pending += [int(child) for task in folder.glob("task/*/children") for child in task.read_text().split()]
-        except OSError:  # it has ended
-            continue
-        total += next((int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")), 0)
-    return total // 1024
 
 
 def _store(context: Any) -> Any:

@@ -18,7 +18,8 @@ import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -40,14 +41,18 @@ def answers(first: int, last: int) -> Iterator[dict[str, Any]]:
     import tables_at_random as tables
     from leastnoise.testing import aggregate
 
-    kinds = [kind for kind in queries.KINDS if kind != "unit counts"]  # which no caller can ask by itself
+    kinds = list(queries.KINDS)
     for seed in range(first, last):
         chance, kind = random.Random(seed), kinds[seed % len(kinds)]
         schema, relation = tables.schema(chance), chance.choice(tables.RELATIONS)
-        form, made = chance.choice(("Arrow", "pandas", "Parquet", "CSV")), queries.ask(kind, schema, chance)
+        form = chance.choice(("Arrow", "pandas", "Parquet", "CSV"))
         with tempfile.TemporaryDirectory() as folder:
-            said: dict[str, Any] = {"seed": seed, "kind": kind, "form": form}
-            rows = tables.rows(schema, chance)
+            said: dict[str, Any] = {"seed": seed, "kind": kind, "form": form, "relation": relation}
+            if kind == "unit counts":  # no caller can ask that by itself: proposals do, which are paid for
+                opened = tables.opened(tables.rows(schema, chance), form, Path(folder), relation=relation)
+                yield said | {"costs": [_proposed(opened, schema, chance, share, Path(folder)) for share in SHARES]}
+                continue
+            made, rows = queries.ask(kind, schema, chance), tables.rows(schema, chance)
             try:
                 query = made(tables.opened(rows, form, Path(folder), relation=relation))
             except Exception as refusal:  # every refusal is an answer
@@ -57,8 +62,24 @@ def answers(first: int, last: int) -> Iterator[dict[str, Any]]:
             found = aggregate(query)
             said |= {"integers": [int(each) for each in found.values], "keys": _texts(found.keys)}
             said["expected"] = [_expected(query, request) for request in REQUESTS]
-            said["costs"] = [_cost(query, share, Path(folder)) for share in SHARES]
+            said["costs"] = [_paid(query.release, share, Path(folder) / "city.ledger") for share in SHARES]
             yield said
+
+
+def _proposed(table: Any, schema: Any, chance: random.Random, share: str, folder: Path) -> Any:
+    """What limits of a histogram and ends of a column cost that are proposed for this share, or why they are not."""
+    import queries_at_random as queries
+
+    part, keys = queries.by(chance)
+    value, within = schema[chance.choice(queries.VALUES)], chance.choice(queries.CLIPS)
+    nulls, rows = chance.choice(["drop", "bin"]), chance.choice([1, 3])
+    proposals: list[Callable[..., Any]] = [
+        lambda **paid: table.suggest_limits(
+            schema[part], keys=keys, nulls=nulls, for_epsilon=1, for_delta=1e-6, **paid
+        ),
+        lambda **paid: table.suggest_clip(value, within=within, max_rows=rows, **paid),
+    ]
+    return [_paid(proposal, share, folder / f"{place}.ledger") for place, proposal in enumerate(proposals)]
 
 
 def _refusal(error: Exception) -> list[str]:
@@ -88,14 +109,13 @@ def _plain(value: Any) -> Any:
     return {str(key): each for key, each in value.items()} if isinstance(value, dict) else value
 
 
-def _cost(query: Any, share: str, folder: Path) -> Any:
+def _paid(release: Callable[..., Any], share: str, path: Path) -> Any:
     """What the ledger says that a share costs, exactly."""
     import leastnoise as ln
 
-    path = folder / f"{share.replace('/', '-')}.ledger"
-    budget = ln.Budget.open(path, epsilon=1, delta=1e-6)
+    budget = ln.Budget.open(path.with_stem(f"{path.stem}-{share.replace('/', '-')}"), epsilon=1, delta=1e-6)
     try:
-        query.release(budget=budget, share=share)
+        release(budget=budget, share=share)
     except Exception as refusal:
         return _refusal(refusal)
     entry = budget.history()[-1]
@@ -149,6 +169,10 @@ def main() -> int:
             print(f"seed {after['seed']}, {after['kind']}: {', '.join(found)} differ")
             for fact in found:
                 print(f"  old {fact}: {str(before.get(fact))[:300]}\n  new {fact}: {str(after.get(fact))[:300]}")
+    seen = Counter((answer["kind"], answer["relation"]) for answer in new if "refused" not in answer)
+    kinds = {kind for kind, _ in seen}
+    both = sum((kind, "add-remove") in seen and (kind, "replace") in seen for kind in kinds)
+    print(f"Answered: {len(kinds)} kinds of queries, {both} of them under both relations of neighbours.")
     print(f"{len(new)} queries, {refused} of them refused by both, {wrong} answered otherwise than by the old sources.")
     return 1 if wrong else 0
 

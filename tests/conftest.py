@@ -37,11 +37,10 @@ settings.register_profile(
     "laws", max_examples=1000 if MANY else 60, deadline=None, derandomize=not MANY, print_blob=True
 )
 settings.load_profile("laws")
-os.environ.setdefault("LEASTNOISE_CACHE", "off")  # tests leave nothing in the user's folders
 
 # What the tests below these paths start or make (a Spark cluster of five JVMs, a PostgreSQL server, denoised sets of
 # tables and their pages) is started or made by one process only.
-TOGETHER = ("tests/engines/", "tests/budget/", "tests/curator/budget/postgres/", "tests/report/test_tables_")
+TOGETHER = ("tests/engines/", "tests/budget/", "tests/curator/budget/postgres/")
 
 found: dict[str, tuple[int, float]] = {}  # what the fuzzers of other processes ran
 
@@ -92,6 +91,12 @@ SLOW_TESTS = {
 }
 
 
+# PySpark leaves the sockets by which answers came to the collector, in whichever later test it runs.
+SOCKETS_OF_PYSPARK = pytest.mark.filterwarnings(
+    "ignore:Exception ignored in. <socket.socket:pytest.PytestUnraisableExceptionWarning"
+)
+
+
 @pytest.hookimpl(tryfirst=True)  # before `-m "not slow"` is applied
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark as slow what slow_tests.txt names: a folder, a file, a class, or a test with all its parameters."""
@@ -101,6 +106,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         folders = {str(folder) for folder in Path(parts[0]).parents}
         if SLOW_TESTS & (names | folders):
             item.add_marker(pytest.mark.slow)
+        if item.get_closest_marker("spark"):
+            item.add_marker(SOCKETS_OF_PYSPARK)
 
 
 def pytest_configure(config: pytest.Config) -> None:

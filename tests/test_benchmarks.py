@@ -8,30 +8,16 @@ import math
 import runpy
 import sys
 from collections.abc import Iterator
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from scipy.stats import chi2_contingency
-
-from leastnoise.curator.quantile_mechanism import quantile_steps
-from leastnoise.domain.round_numbers import StepWeights
-from leastnoise.privacy.rank_noise import RankRates
-from leastnoise.testing import seeded
 
 pytestmark = pytest.mark.slow
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 PROGRAMME = runpy.run_path(str(BENCHMARKS / "programme.py"))["BENCHMARKS"]
-GROWN = (
-    "demo",
-    "instructions",
-    "spark_cost",
-    "spark_loss",
-    "spark_peers",
-)  # no toy size, or a Spark session that others would meet
+GROWN = ("spark_cost",)  # its Spark session would be met by other tests
 TOYS = [name for name in PROGRAMME if name not in GROWN]
 
 
@@ -59,7 +45,7 @@ def test_every_benchmark_hands_back_sound_tables(bench: Any, name: str, tmp_path
         with (tmp_path / f"{table.name}.csv").open() as file:
             assert [list(row) for row in csv.DictReader(file)] == [list(row) for row in table.rows]
         lines = sum(line.startswith("| ") for line in table.markdown())
-        assert lines == (0 if table.folded else len(table.rows) + 1)
+        assert lines == len(table.rows) + 1
     heads = [finding for finding in found if isinstance(finding, findings.Headline)]
     assert all(math.isfinite(head.ratio) and head.ratio >= 0 for head in heads)
     peers = getattr(bench(name), "PEERS", ())
@@ -67,23 +53,22 @@ def test_every_benchmark_hands_back_sound_tables(bench: Any, name: str, tmp_path
     assert all(f"{peer} (left out" in named for peer in peers)
 
 
-def test_quantiles_in_doubles_are_drawn_like_the_exact_ones(bench: Any) -> None:
-    """300 exact draws of three levels beside 3,000 in doubles, chi-square; false alarm 1e-6 for each level."""
-    rates = RankRates((Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)), Fraction(1, 2))
-    weights = StepWeights(np.array([0, 3, 4, 7, 8, 11, 12, 15, 16]), np.arange(8.0))
-    steps, counts = np.array([1, 4, 6]), np.array([3, 9, 4])
-    with seeded(5):
-        exact = np.array([quantile_steps(steps, counts, rates, weights) for _ in range(300)])
-    rng, draw = np.random.default_rng(2), bench("quantile_draws").steps_by_rank
-    doubles = np.array([draw(steps, counts, rates, weights, rng) for _ in range(3_000)])
-    for level in range(3):
-        seen = np.array([np.bincount(drawn[:, level], minlength=8) for drawn in (exact, doubles)])
-        common = seen[:, seen.sum(axis=0) > 50]
-        assert chi2_contingency(common).pvalue > 1e-6
-
-
 def test_the_programme_lists_modules_that_exist() -> None:
     assert all((BENCHMARKS / f"{name}.py").is_file() for name in PROGRAMME)
+
+
+def test_the_guard_measures_and_tells_what_is_worse(bench: Any) -> None:
+    guard = bench("guard")
+    for measure in (guard.calibrating, guard.drawing, guard.counting, guard.optimum):
+        figures = list(measure(True))
+        assert all(math.isfinite(each.value) and each.value > 0 for each in figures)
+        assert {each.unit for each in figures if each.kind == guard.ERRORS} <= {"RMSE over the published"}
+    before = {(each.what, each.unit): each.value for each in figures}
+    page = "\n".join(guard.lines(figures, before, ["Notes."]))
+    assert guard.kept(page) == pytest.approx(before, rel=1e-3)
+    assert guard.worse(figures, before) == []
+    assert guard.worse([each._replace(value=1.02 * each.value) for each in figures], before) != []
+    assert guard.worse(figures, {}) == []
 
 
 JOBS = """
@@ -155,29 +140,3 @@ def test_a_race_takes_turns_and_believes_a_peer_about_its_own_time(bench: Any) -
     )
     assert order == ["a", "a", "b", "b", "a", "a"]  # warmed up, then there and back
     assert (seen["b"].median, seen["b"].processor, seen["b"].rounds) == (4.0, 2.0, 2)
-
-
-@pytest.mark.parametrize("a", [1.2, 1.5, 3.0])
-def test_tables_that_far_apart_share_no_good_limit(bench: Any, a: float) -> None:
-    """What the bound on looks rests on, by brute force: k units of N rows in one of D bins each, noise 1, a = k/D."""
-    bound = bench("limits_bound")
-    regret, sizes = 0.5, (100.0, 100.0 * bound.apart(a, 0.5) * 1.01)
-    limits = np.geomspace(0.1, 1e6, 200_001)
-    good = []
-    for rows in sizes:
-        error = np.hypot(a * np.maximum(rows - limits, 0), limits)
-        good.append(error <= (1 + regret) * error.min())
-    assert all(some.any() for some in good)
-    assert not (good[0] & good[1]).any()
-    assert bound.least_share(1) > bound.least_share(2) > bound.least_share(100)
-
-
-def test_no_threshold_tells_a_few_units_better_than_the_bound_allows(bench: Any) -> None:
-    """Noise of one, and k units that move what is counted by k mu: the best threshold has the chance of the bound."""
-    from scipy.special import ndtr
-
-    bound, shift = bench("limits_bound"), 40 * 0.05
-    thresholds = np.linspace(-5, 10, 100_001)
-    worst = np.maximum(ndtr(-thresholds), ndtr(thresholds - shift))
-    assert worst.min() == pytest.approx(bound.least_chance(40, 0.05), rel=1e-3)
-    assert (worst >= bound.least_chance(40, 0.05) * (1 - 1e-12)).all()

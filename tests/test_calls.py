@@ -41,7 +41,10 @@ def public() -> Iterator[tuple[str, Any, int]]:
 
 
 def methods(path: str, owner: type) -> Iterator[tuple[str, Any, int]]:
+    """What is ours: get, keys, items and values of a Mapping are Python's, with its words."""
     for name, found in inspect.getmembers(owner):
+        if getattr(found, "__module__", None) == "collections.abc":
+            continue
         if not name.startswith("_") and (inspect.isfunction(found) or inspect.ismethod(found)):
             static = isinstance(inspect.getattr_static(owner, name), staticmethod)
             yield f"{path}.{name}", found, 0 if inspect.ismethod(found) or static else 1

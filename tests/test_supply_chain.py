@@ -98,7 +98,7 @@ def test_every_package_that_we_import_is_declared() -> None:
             named = {canonicalize_name(name) for name in providers[module]}
             assert named & allowed, (str(file.relative_to(ROOT)), module)
             seen.add(module)
-    assert {"numpy", "sqlglot", "flint", "pandas", "pyspark", "vl_convert"} <= seen
+    assert {"numpy", "sqlglot", "flint", "pandas", "pyspark", "jinja2"} <= seen
 
 
 def test_only_pythons_that_the_tests_ran_on_are_named() -> None:

@@ -43,8 +43,8 @@ def _hidden(option: Any) -> bool:
 def _row(option: Any) -> str:
     names = ", ".join(option.opts) if option.param_type_name == "option" else option.name.upper()
     words = _plain(option.help or "")
-    if option.required or words.endswith(" Needed."):
-        default, words = "needed", words.removesuffix(" Needed.")
+    if option.required or words.endswith(" Required."):
+        default, words = "required", words.removesuffix(" Required.")
     elif option.default is None or option.default is False:
         default = ""
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 import textwrap
 from pathlib import Path
@@ -12,25 +13,39 @@ import nbformat
 from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parents[2]
-OUTSIDE = {
-    "benchmarks/results.md": ("benchmarks.md", "Benchmarks"),
-    "paper/results.md": ("paper.md", "The paper's figures"),
-    "SECURITY.md": ("security.md", "Security"),
-    "AUDIT.md": ("audit-trail.md", "Audit"),
-    "CHANGELOG.md": ("changes.md", "Changes"),
-    "CONTRIBUTING.md": ("contributing.md", "Contributing"),
-}  # in the repository these lie above the pages, on the site beside them
+RESEARCH = "Research notes"  # a section of its own, which the search leaves out
+OUTSIDE = {  # files above docs/: their page on the site, its title, and the section that lists it
+    "benchmarks/results.md": ("benchmarks.md", "Benchmarks", RESEARCH),
+    "benchmarks/measured.md": ("measurements.md", "Measurements", RESEARCH),
+    "paper/results.md": ("paper.md", "The paper's figures", RESEARCH),
+    "AUDIT.md": ("audit-trail.md", "Audit", RESEARCH),
+    "SECURITY.md": ("security.md", "Security", "Reference"),
+    "CHANGELOG.md": ("changes.md", "Changes", "Reference"),
+    "CONTRIBUTING.md": ("contributing.md", "Contributing", "Reference"),
+}
 
 
 def on_config(config: Any) -> Any:
-    """They are listed last under Reference."""
-    reference = next(section["Reference"] for section in config.nav if "Reference" in section)
-    reference += [{title: page} for source, (page, title) in OUTSIDE.items() if (ROOT / source).exists()]
+    """Pages from above docs/ come last in their section."""
+    sections = {name: pages for section in config.nav for name, pages in section.items()}
+    for source, (page, title, section) in OUTSIDE.items():
+        if (ROOT / source).exists():
+            sections[section].append({title: page})
     return config
 
 
+def on_post_build(config: Any) -> None:
+    """The search finds guides and reference, not the measurements behind them."""
+    [research] = [section[RESEARCH] for section in config.nav if RESEARCH in section]
+    pages = {Path(page).with_suffix(".html").as_posix() for entry in research for page in entry.values()}
+    path = Path(config.site_dir) / "search" / "search_index.json"
+    index = json.loads(path.read_text())
+    index["docs"] = [entry for entry in index["docs"] if entry["location"].partition("#")[0] not in pages]
+    path.write_text(json.dumps(index))
+
+
 def on_files(files: Any, config: Any) -> Any:
-    for source, (page, _) in OUTSIDE.items():
+    for source, (page, *_) in OUTSIDE.items():
         if (ROOT / source).exists():
             text = (ROOT / source).read_text()
             files.append(File.generated(config, page, content=_from_outside(text, (ROOT / source).parent)))
@@ -47,7 +62,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     up = "../" * page.file.src_uri.count("/")
-    for source, (target, _) in OUTSIDE.items():
+    for source, (target, *_) in OUTSIDE.items():
         markdown = re.sub(rf"\]\((?:\.\./)+{re.escape(source)}", f"]({up}{target}", markdown)
     if not page.file.src_uri.startswith("notebooks/"):
         markdown = markdown.replace(".ipynb)", ".md)")  # the page that shows the notebook
@@ -93,7 +108,7 @@ def _wrapped(text: str) -> str:
 
 def _from_outside(text: str, folder: Path) -> str:
     """Links of a file above docs/, seen from the site's root; what is no page there is named without a link."""
-    pages = {ROOT / source: page for source, (page, _) in OUTSIDE.items()}
+    pages = {ROOT / source: page for source, (page, *_) in OUTSIDE.items()}
 
     def seen(link: re.Match[str]) -> str:
         picture, words, target = link.groups()

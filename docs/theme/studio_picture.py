@@ -16,7 +16,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from leastnoise import datasets, domain
-from leastnoise._support import toml_text
+from leastnoise._support import toml
 
 IMAGES = Path(__file__).resolve().parents[1] / "img"
 PICTURES = {"question": ("studio-question", 1120), "privacy": ("studio", 1240), "results": ("studio-results", 1320)}
@@ -42,7 +42,7 @@ def main() -> None:
                 "title": "Who lives where, 2026",
             },
         }
-        (desk / "people.toml").write_text(toml_text.document(job))
+        (desk / "people.toml").write_text(toml.document(job))
         command = [sys.executable, "-m", "leastnoise"]
         limits = ["--epsilon", "3", "--delta", "1e-6", "--unit", "person"]
         subprocess.run([*command, "budget", "create", "register.ledger", *limits], cwd=desk, check=True)

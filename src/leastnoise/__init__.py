@@ -7,31 +7,29 @@ from leastnoise._support.version import VERSION
 
 if TYPE_CHECKING:
     from leastnoise import audit, datasets, denoise, domain, errors, graphs, plot, report, stats, workload
+    from leastnoise.curator.arrays import release, release_sparse
     from leastnoise.curator.budget import Budget
-    from leastnoise.curator.mechanism import release, release_sparse
     from leastnoise.curator.queries.query import Query
     from leastnoise.curator.table import Table, lattice, table
     from leastnoise.errors import BudgetExhausted
     from leastnoise.graphs import Graph
     from leastnoise.privacy import accounting, baselines
-    from leastnoise.privacy.accounting.guarantees import LaplaceDP, SampledGaussianDP
     from leastnoise.privacy.calibration import delta, epsilon, sigma
     from leastnoise.privacy.comparison import Comparison, compare
     from leastnoise.privacy.composition import compose
-    from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, PureDP
+    from leastnoise.privacy.guarantees import ApproxDP, GaussianDP, LaplaceDP, PureDP, SampledGaussianDP
     from leastnoise.privacy.planning import Plan, plan
     from leastnoise.releases.clip_suggestion import ClipSuggestion
     from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
     from leastnoise.releases.crosstabs import CrosstabsRelease
     from leastnoise.releases.estimate import Estimate
+    from leastnoise.releases.file_format import load
     from leastnoise.releases.limit_suggestion import LimitSuggestion
-    from leastnoise.releases.loading import load
     from leastnoise.releases.mean import MeanRelease
     from leastnoise.releases.quantile import QuantileRelease
-    from leastnoise.releases.release import Release
+    from leastnoise.releases.release import Release, wrap
     from leastnoise.releases.sparse import SparseRelease
     from leastnoise.releases.summary import SummaryRelease
-    from leastnoise.releases.wrapping import wrap
 
 __version__ = VERSION
 
@@ -88,7 +86,7 @@ __all__ = [
 
 # Each name is imported when it is first used: the one sigma of a script needs neither Ibis nor SciPy.
 _MODULES = {
-    "ApproxDP": "leastnoise.privacy.guarantee",
+    "ApproxDP": "leastnoise.privacy.guarantees",
     "Budget": "leastnoise.curator.budget",
     "BudgetExhausted": "leastnoise.errors",
     "ClipSuggestion": "leastnoise.releases.clip_suggestion",
@@ -96,17 +94,17 @@ _MODULES = {
     "CrosstabsEstimate": "leastnoise.releases.crosstab_estimate",
     "CrosstabsRelease": "leastnoise.releases.crosstabs",
     "Estimate": "leastnoise.releases.estimate",
-    "GaussianDP": "leastnoise.privacy.guarantee",
+    "GaussianDP": "leastnoise.privacy.guarantees",
     "Graph": "leastnoise.graphs",
-    "LaplaceDP": "leastnoise.privacy.accounting.guarantees",
+    "LaplaceDP": "leastnoise.privacy.guarantees",
     "LimitSuggestion": "leastnoise.releases.limit_suggestion",
     "MeanRelease": "leastnoise.releases.mean",
     "Plan": "leastnoise.privacy.planning",
-    "PureDP": "leastnoise.privacy.guarantee",
+    "PureDP": "leastnoise.privacy.guarantees",
     "QuantileRelease": "leastnoise.releases.quantile",
     "Query": "leastnoise.curator.queries.query",
     "Release": "leastnoise.releases.release",
-    "SampledGaussianDP": "leastnoise.privacy.accounting.guarantees",
+    "SampledGaussianDP": "leastnoise.privacy.guarantees",
     "SparseRelease": "leastnoise.releases.sparse",
     "SummaryRelease": "leastnoise.releases.summary",
     "Table": "leastnoise.curator.table",
@@ -123,17 +121,17 @@ _MODULES = {
     "errors": "leastnoise.errors",
     "graphs": "leastnoise.graphs",
     "lattice": "leastnoise.curator.table",
-    "load": "leastnoise.releases.loading",
+    "load": "leastnoise.releases.file_format",
     "plan": "leastnoise.privacy.planning",
     "plot": "leastnoise.plot",
-    "release": "leastnoise.curator.mechanism",
-    "release_sparse": "leastnoise.curator.mechanism",
+    "release": "leastnoise.curator.arrays",
+    "release_sparse": "leastnoise.curator.arrays",
     "report": "leastnoise.report",
     "sigma": "leastnoise.privacy.calibration",
     "stats": "leastnoise.stats",
     "table": "leastnoise.curator.table",
     "workload": "leastnoise.workload",
-    "wrap": "leastnoise.releases.wrapping",
+    "wrap": "leastnoise.releases.release",
 }
 
 

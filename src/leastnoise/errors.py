@@ -42,7 +42,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from leastnoise._support.plain_text import printable
+from leastnoise._support.text import printable
 
 
 @dataclass(frozen=True, slots=True)

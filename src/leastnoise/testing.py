@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from leastnoise.curator.noise import entropy
 
 if TYPE_CHECKING:
-    from leastnoise.curator.aggregate.exact_totals import Aggregate
     from leastnoise.curator.queries.query import Query
+    from leastnoise.curator.rows.totals import Aggregate
 
 
 def aggregate(query: Query) -> Aggregate:

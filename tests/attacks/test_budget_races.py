@@ -15,10 +15,9 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.curator.budget import charge, sqlite_store
-from leastnoise.curator.request import PrivacyRequest
+from leastnoise.curator.budget import sqlite_store
 from ledger_faults import FORK, nothing_drawn
-from spending import spend
+from spending import charge, spend
 
 
 class Spenders:
@@ -72,7 +71,7 @@ def test_eight_processes_three_of_them_killed_make_exactly_a_hundred_entries(pat
 
 def test_threads_share_a_budget(path: Path) -> None:
     budget = ln.Budget.open(path)
-    decided = charge.decide(PrivacyRequest(budget=budget, share=0.05), bins=1, integers=True, sensitivity=1)
+    decided = charge(budget, share=0.05)
 
     def pay(_: int) -> int:
         try:

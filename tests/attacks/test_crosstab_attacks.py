@@ -20,9 +20,9 @@ from scipy.stats import beta, norm
 
 import leastnoise as ln
 from leastnoise import errors, testing
-from leastnoise.curator import tables_mechanism
 from leastnoise.curator.noise.gaussian import rounded_gaussian
 from leastnoise.curator.queries import crosstab_sizes
+from leastnoise.curator.release import Batch, add_noise
 from leastnoise.domain import axis
 from leastnoise.workload import Workload, tables
 from leastnoise.workload.residuals import integer_residual
@@ -118,11 +118,11 @@ def _scores(
 ) -> np.ndarray[Any, Any]:
     """The statistic of the best test, of so many releases of a table: the published integers along the move."""
     along = np.array([by / scale**2 for by, scale in moves])
-    axes = {"a": axis([0, 1]), "b": axis([0, 1, 2])}
+    exact = Batch(noise.integers_of({("a", "b"): table}))
     found = np.empty(count)
     for i in range(count):
-        made = tables_mechanism.publish({("a", "b"): table}, noise, axes=axes, grid=1.0)
-        found[i] = along @ np.concatenate([made.integers[block].ravel() for block in noise.scales])
+        made = add_noise(noise, exact).blocks
+        found[i] = along @ np.concatenate([made[block].ravel() for block in noise.scales])
     return found
 
 

@@ -22,7 +22,7 @@ from ibis import _
 
 from extreme_times import TIMES
 from leastnoise import errors
-from leastnoise.curator.engines.object_columns import convert
+from leastnoise.curator.engines.frames import convert
 from leastnoise.curator.table import table
 from leastnoise.domain import Days
 from leastnoise.testing import aggregate
@@ -283,7 +283,7 @@ def test_a_pipe_in_the_temporary_folder_is_not_waited_for(tmp_path: Path) -> Non
     os.mkfifo(tmp_path / "rows.csv")
     script = (
         "import pyarrow as pa\nfrom leastnoise.curator.table import table\n"
-        "from leastnoise.curator.engines.headers import header\n"
+        "from leastnoise.curator.engines.files import header\n"
         "from leastnoise.errors import UnknownSource\ntable(pa.table({'who': [1]}), unit='who')\n"
         "for open in (header, lambda path: table(path, unit='who'), lambda path: table([path], unit='who')):\n"
         f"    try: open({str(tmp_path / 'rows.csv')!r})\n    except UnknownSource: print('refused')\n"

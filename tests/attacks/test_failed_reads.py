@@ -147,7 +147,7 @@ def test_a_mistake_of_ours_on_the_way_from_rows_to_integers_counts_as_a_failed_r
     people: Table, budget: ln.Budget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A row may cause it, and its message may quote one."""
-    monkeypatch.setattr(Query, "_aggregate", lambda _: int("secret424242"))
+    monkeypatch.setattr(Query, "_of_one_state", lambda *_: int("secret424242"))
     with pytest.raises(errors.ReadingFailed) as failed:
         people.count(max_rows=1).release(budget=budget, share=0.25)
     assert "424242" not in str(failed.value)

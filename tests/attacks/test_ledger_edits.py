@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.curator.budget import charge
+from leastnoise.curator.budget.entry_row import COLUMNS as ENTRY_COLUMNS
 from leastnoise.curator.budget.entry_row import Row, root_hash
 from leastnoise.curator.budget.ledger import Ledger
-from leastnoise.curator.budget.privacy_filter import Cost
 from leastnoise.curator.budget.sqlite_store import SqliteStore
-from leastnoise.curator.request import PrivacyRequest
-from ledger_faults import edit, nothing_drawn
-from spending import spend
+from leastnoise.curator.budget.terms import Cost
+from ledger_faults import edit, forge, nothing_drawn
+from spending import charge, spend
 
 
 @pytest.fixture
@@ -34,9 +35,12 @@ COLUMNS += ["spent_gaussian", "spent_pure", "spent_threshold", "account", "detai
 
 @pytest.mark.parametrize("column", COLUMNS)
 def test_an_edited_field_is_found_and_named(spent: Path, column: str) -> None:
+    """Whoever opens it finds it; whoever had it open finds it by `verify`."""
+    budget = ln.Budget.open(spent)
     edit(spent, f"""UPDATE entries SET "{column}" = '0' || "{column}" WHERE number = 7""")
-    with pytest.raises(errors.LedgerBroken, match="entry 7 "):
-        ln.Budget.open(spent).verify()
+    for look in (lambda: ln.Budget.open(spent), budget.verify, budget.history):
+        with pytest.raises(errors.LedgerBroken, match="entry 7 "):
+            look()
 
 
 @pytest.mark.parametrize(
@@ -97,13 +101,71 @@ def test_a_limit_beyond_its_terms_is_found(path: Path) -> None:
         ln.Budget.open(path).verify()
 
 
+LIMITS_OF_NOBODY = [
+    ("mu", "-100"),  # whose square is more than that of the limit
+    ("mu", "0"),
+    ("epsilon", "-1"),
+    ("pure_epsilon", "2"),  # more than epsilon
+    ("pure_epsilon", "-5"),
+    ("delta", "2"),
+    ("threshold_delta", "-1/2"),
+    ("threshold_delta", "1/1000000"),  # all of delta
+    ("releases", "-3"),
+    ("epsilon", "1e999999999"),  # which takes for ever to write out
+    ("unit", "ta\0xi"),
+]
+
+
+def test_a_schema_that_is_no_text_is_an_error_of_ours(spent: Path) -> None:
+    """Of such a name Python's sqlite3 raises UnicodeDecodeError, with the bytes in it."""
+    rename = "UPDATE sqlite_master SET name = CAST(x'ff41' AS TEXT) WHERE name = 'head'"
+    edit(spent, "PRAGMA writable_schema = ON", rename)
+    with pytest.raises(errors.LedgerBroken, match="SQLite cannot read it"):
+        ln.Budget.open(spent)
+
+
+@pytest.mark.parametrize(("name", "value"), LIMITS_OF_NOBODY)
+def test_limits_that_nobody_can_open_a_budget_with_are_found(path: Path, name: str, value: str) -> None:
+    """Even when the edit comes with a new chain."""
+    terms = Ledger(SqliteStore(path)).terms | {name: value}
+    words = [word for pair in sorted(terms.items()) for word in pair]
+    root = hashlib.sha256("\0".join(["", *words]).encode()).hexdigest()
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("INSERT OR REPLACE INTO terms VALUES (?, ?)", [name, value])
+        db.execute("UPDATE head SET hash = ?", [root])
+        db.commit()
+    with pytest.raises(errors.LedgerBroken, match=r"limit|terms"):
+        ln.Budget.open(path).verify()
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("details", '{"a":' + "[" * 100_000 + "]" * 100_000 + "}"),
+        ("made", "2026-01-01T00:00:00"),  # of no zone: it could be compared with no clock
+    ],
+)
+def test_a_field_that_nothing_here_writes_is_found(spent: Path, column: str, value: str) -> None:
+    """Even when the edit comes with a new hash."""
+    with closing(sqlite3.connect(spent)) as db:
+        *fields, _ = db.execute("SELECT * FROM entries WHERE number = 12").fetchone()
+        (previous,) = db.execute("SELECT hash FROM entries WHERE number = 11").fetchone()
+        fields[ENTRY_COLUMNS.index(column)] = value
+        made = hashlib.sha256("\0".join([previous, *map(str, fields)]).encode()).hexdigest()
+        db.executescript("DROP TRIGGER entries_stay")
+        db.execute(f'UPDATE entries SET "{column}" = ?, hash = ? WHERE number = 12', [value, made])
+        db.execute("UPDATE head SET hash = ?", [made])
+        db.commit()
+    with pytest.raises(errors.LedgerBroken, match="entry 12 "):
+        ln.Budget.open(spent)
+
+
 @pytest.mark.parametrize(
     ("kind", "release", "cost", "spent_after"),
     [
         ("release", "new", Cost(gaussian=5), Cost(gaussian=600 * 10**27)),  # a sum that left it out
         ("release", "new", Cost(gaussian=10**30), Cost(gaussian=1600 * 10**27)),  # past the cap
         ("release", "new", Cost(gaussian=-5), Cost(gaussian=600 * 10**27 - 5)),  # a release that gives back
-        ("void", "new", Cost(gaussian=-5), Cost(gaussian=600 * 10**27 - 5)),  # a void of nothing
         ("gift", "new", Cost(), Cost(gaussian=600 * 10**27)),
         ("close", "new", Cost(), Cost(gaussian=600 * 10**27)),  # of a release that was never made
         ("reopen", "new", Cost(), Cost(gaussian=600 * 10**27)),  # of what is not closed
@@ -115,17 +177,20 @@ def test_wrong_sums_are_found_though_the_chain_holds(
     """As a faulty program might write them: every hash is right, only the account is not."""
     budget = ln.Budget.open(spent)
     row = Row(13, "2026-01-01T00:00:00+00:00", kind, release, "q", "n", "", "", cost, spent_after)
-    Ledger(SqliteStore(spent)).append(lambda db, head, last: row)
+    with pytest.raises(errors.NotProved, match="Entry 13 may not follow"):
+        budget._account.ledger.append(lambda state, reader: row)
+    forge(spent, row)
+    for look in (budget.verify, lambda: budget.remaining, lambda: spend(budget, share=0.01)):
+        with nothing_drawn(), pytest.raises(errors.LedgerBroken, match="entry 13 "):
+            look()
     with pytest.raises(errors.LedgerBroken, match="entry 13 "):
-        budget.verify()
+        ln.Budget.open(spent)
 
 
 @pytest.fixture
 def closed(spent: Path) -> Path:
     budget = ln.Budget.open(spent)
-    receipt = charge.decide(PrivacyRequest(budget=budget, share=0.05), bins=1, integers=True, sensitivity=1).pay(
-        query="counts"
-    )
+    receipt = charge(budget, share=0.05).pay(query="counts")
     receipt.close(errors.ReadingFailed("the rows could not be read."))
     return spent
 
@@ -140,7 +205,7 @@ EDITS = {
         f"UPDATE head SET number = {CLOSING - 1}",
     ],
     "made a reopening": [f"UPDATE entries SET kind = 'reopen' WHERE number = {CLOSING}"],
-    "made a void": [f"UPDATE entries SET kind = 'void' WHERE number = {CLOSING}"],
+    "made an arrival": [f"UPDATE entries SET kind = 'arrive' WHERE number = {CLOSING}"],
     "another reason": [f"UPDATE entries SET query = 'nothing happened' WHERE number = {CLOSING}"],
     "another release": [f"UPDATE entries SET release = 'another' WHERE number = {CLOSING}"],
 }
@@ -164,7 +229,7 @@ def test_an_edited_closing_is_found_after_the_fact(closed: Path, reopened: bool)
     for _ in range(3):
         spend(budget, share=0.05)
     kind, number = ("reopen", CLOSING + 1) if reopened else ("close", CLOSING)
-    edit(closed, f"UPDATE entries SET kind = 'void' WHERE kind = '{kind}'")
+    edit(closed, f"UPDATE entries SET kind = 'arrive' WHERE kind = '{kind}'")
     with pytest.raises(errors.LedgerBroken, match=f"entry {number} "):
         ln.Budget.open(closed).verify()
 
@@ -173,7 +238,7 @@ def test_a_release_while_closed_is_found_though_the_chain_holds(closed: Path) ->
     budget = ln.Budget.open(closed)
     cost, spent_before = Cost(gaussian=5), Cost(gaussian=650 * 10**27)
     row = Row(15, "2026-01-01T00:00:00+00:00", "release", "new", "q", "n", "", "", cost, spent_before + cost)
-    Ledger(SqliteStore(closed)).append(lambda db, head, last: row)
+    forge(closed, row)
     with pytest.raises(errors.LedgerBroken, match="entry 15 "):
         budget.verify()
 

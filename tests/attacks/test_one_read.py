@@ -19,6 +19,7 @@ import pytest
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise.curator.engines.duckdb import DuckDB
+from leastnoise.curator.rows import keeping
 from leastnoise.testing import aggregate
 from neighbouring import remembered_sql
 
@@ -127,10 +128,11 @@ def test_an_ibis_table_of_a_view_is_looked_at_once() -> None:
     assert max(moved(vectors(table)) for _ in range(100)) <= 2
 
 
-def test_passes_over_classes_of_units_see_the_same_rows(database: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A person who changes names between the passes would be counted in each."""
-    database.execute(f"CREATE TABLE trips AS SELECT 0 AS who FROM range({ROWS})")
-    monkeypatch.setattr(DuckDB, "passes", lambda *_, **__: 16)
+@pytest.mark.parametrize("many", [0, 2**62], ids=["loop", "sql"])
+def test_rows_are_kept_of_one_state_of_the_table(many: int, database: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A person who changes names after rows were counted is one person."""
+    monkeypatch.setattr(keeping, "MANY_ROWS", many)
+    database.execute(f"CREATE TABLE trips AS SELECT 0 AS who, 0 AS bin FROM range({ROWS})")
     other, names = database.cursor(), iter(range(1, 1000))
     original = DuckDB.fetch
 
@@ -140,7 +142,8 @@ def test_passes_over_classes_of_units_see_the_same_rows(database: Any, monkeypat
         return found
 
     monkeypatch.setattr(DuckDB, "fetch", renaming)
-    assert aggregate(ln.table((database, "trips"), unit="who").count(max_rows=1)).values.tolist() == [1]
+    query = ln.table((database, "trips"), unit="who").histogram("bin", keys=range(2), max_rows=1)
+    assert aggregate(query).values.tolist() == [1, 0]
 
 
 def test_the_copy_is_dropped_whatever_happens(database: Any, monkeypatch: pytest.MonkeyPatch) -> None:

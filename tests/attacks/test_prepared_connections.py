@@ -185,9 +185,15 @@ def test_no_setting_of_a_connection_is_changed_or_matters() -> None:
 def test_memory_and_threads_are_those_of_the_connection() -> None:
     connection = prepared(duckdb.connect(config={"threads": 1, "memory_limit": "300MiB"}), OTHERS)
     engine: Any = ln.table((connection, "rides"), unit="who")._data.engine
-    assert (engine.threads, engine._setting("memory_limit")) == (1, 300 * 2**20)
+    assert settings(engine) == ("1", "300.0 MiB")
     engine = ln.table((connection, "rides"), unit="who", memory_limit="100MiB")._data.engine
-    assert engine._setting("memory_limit") == 100 * 2**20
+    assert settings(engine)[1] == "100.0 MiB"
+
+
+def settings(engine: Any) -> tuple[str, str]:
+    told = "SELECT current_setting('threads')::VARCHAR, current_setting('memory_limit')"
+    ((threads, memory),) = engine.backend.con.sql(told).fetchall()
+    return threads, memory
 
 
 def test_types_that_somebody_created_are_what_they_stand_for() -> None:
@@ -261,6 +267,10 @@ def test_a_query_reads_the_rows_of_a_connection_once() -> None:
     ]
     with pytest.raises(errors.ReadingFailed):
         engine._read(lambda: engine.backend.con.execute(twice).fetchall())
+    engine.given.begin()
+    assert sum(len(batch) for batch in engine.given.scanner().to_reader()) > 0
+    with pytest.raises(RuntimeError, match="twice"):  # also where the first reading has ended
+        engine.given.scanner().to_reader()
 
 
 def test_a_connection_that_was_closed_costs_nothing(tmp_path: Path) -> None:

@@ -177,7 +177,7 @@ def test_forged_entries_are_judged_alike(server: Server, folder: Path) -> None:
         both = Both(server, folder, f"forged{seed}", terms)
         for holder in both.holders:
             if seed % 2 == 0:  # as the other kind, whose caps are others
-                outcome(partial(holder.open, epsilon=terms["epsilon"], delta=0 if terms["delta"] else 1e-6))
+                holder.open(epsilon=terms["epsilon"], delta=0 if terms["delta"] else 1e-6)
             holder.held[0].allocate("maps", share=0.3)
         for number in range(25):
             if both.file.held[0].closed and chance.random() < 0.4:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -85,36 +84,3 @@ def test_steps_with_sampling() -> None:
     refused = run("epsilon", "--sigma", "1", "--delta", "1e-5", "--sampling", "shuffled")
     assert refused.returncode == 2
     assert "Shuffled batches are another" in refused.stderr
-
-
-def test_compose_reads_a_job(tmp_path: Path) -> None:
-    job = tmp_path / "job.toml"
-    job.write_text(
-        '[compose]\ndelta = 1e-6\n[[compose.releases]]\nkind = "laplace"\nepsilon = 0.1\ntimes = 20\n'
-        '[[compose.releases]]\nkind = "gaussian"\nsigma = 10\ntimes = 20\n'
-    )
-    done = run("compose", str(job), "--json")
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert found["epsilon"] == pytest.approx(2.833, abs=1e-3)
-    assert found["lower"] == pytest.approx(2.833, abs=3e-3)
-    assert "No epsilon below" in run("compose", str(job), "--delta", "1e-8").stdout
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("[table]\n", "no releases to compose"),
-        ('[[compose.releases]]\nkind = "gausian"\n', "Did you mean"),
-        ('[[compose.releases]]\nkind = "gaussian"\n', "needs its sigma"),
-        ('[[compose.releases]]\nkind = "pure"\nepsilon = 1\ntimes = 0\n', "release 1"),
-        ('[[compose.releases]]\nkind = "sampled-gaussian"\nsigma = 1\nsampling = 2\n', "at most 1"),
-        ('[[compose.releases]]\nkind = "pure"\nepsilon = 1\nsigma = 1\n', "a name of pure"),
-    ],
-)
-def test_a_mistake_in_a_job_to_compose(tmp_path: Path, text: str, words: str) -> None:
-    job = tmp_path / "job.toml"
-    job.write_text(text)
-    done = run("compose", str(job), "--delta", "1e-6")
-    assert done.returncode == 2
-    assert words in " ".join(done.stderr.replace("│", " ").split())

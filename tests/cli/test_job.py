@@ -186,10 +186,11 @@ early = ["yes", "no"]
 """
     Path("job.toml").write_text(table + tail.replace('["district", "sex"]', '"early"'))
     monkeypatch.chdir(desk / "..")
-    code, out, err = run("run", f"{desk.name}/job.toml", *DAY)
+    code, _, err = run("run", f"{desk.name}/job.toml", *DAY)
     assert (code, err) == (0, "")
-    assert "where hour < 24" in out
-    assert "with early = CASE WHEN hour < 6 THEN 'yes' ELSE 'no' END" in out
+    asked = ln.load(desk / "out-2026-10.parquet").query
+    assert "where hour < 24" in asked
+    assert "with early = CASE WHEN hour < 6 THEN 'yes' ELSE 'no' END" in asked
     monkeypatch.chdir(desk)
     edit('"trips-{date:%Y-%m}-*.csv"', '["trips-{date:%Y-%m}-a.csv", "trips-{date:%Y-%m}-b.csv"]')
     refused(2, "[table] of the job is not what it was then")

@@ -12,7 +12,7 @@ import pytest
 import leastnoise as ln
 from fuzzing import damaged, run, told
 from job_desk import DAY, JOB, OUT, debits, done, edit, refused
-from leastnoise.jobs.file import NAMES
+from leastnoise.jobs.fields import SECTIONS
 
 
 @pytest.mark.parametrize(
@@ -74,8 +74,8 @@ def test_a_record_that_was_edited_is_refused(desk: Path, name: str, value: objec
         ('kind = "histogram"', 'kind = "count"', "line 10: a count takes no by. It takes max_rows, limits."),
         ('unit = "person"', "", "line 3: [table] lacks unit"),
         ("max_rows = 1", "max_row = 1", 'Did you mean "max_rows"?'),
-        ("max_rows = 1", 'max_rows = "1"', "line 11: max_rows must be a whole number. Got '1' instead."),
-        ("max_rows = 1", "max_rows = true", "must be a whole number"),
+        ("max_rows = 1", 'max_rows = "1"', "line 11: max_rows must be an integer. Got '1' instead."),
+        ("max_rows = 1", "max_rows = true", "must be an integer"),
         ("max_rows = 1", "", "Write max_rows = 5 in [ask]"),
         ("max_rows = 1", "max_rows = 0", "max_rows"),
         ("share = 0.05", "", "How much of the budget may this take? Write share = 0.25 in [privacy], or"),
@@ -123,4 +123,4 @@ def test_a_damaged_job_ends_in_a_documented_code(desk: Path) -> None:
 def test_the_page_about_jobs_has_every_name(section: str) -> None:
     page = (Path(__file__).parents[2] / "docs/howto/monthly-job.md").read_text()
     row = next(line for line in page.splitlines() if line.startswith(f"| `[{section}]`"))
-    assert [name for name in NAMES[section] if not re.search(rf"\b{name}\b", row)] == []
+    assert [name for name in SECTIONS[section] if not re.search(rf"\b{name}\b", row)] == []

@@ -110,8 +110,6 @@ def test_tables_that_would_be_written_into_no_folder_are_refused_before_they_are
 @pytest.mark.parametrize(
     ("output", "module", "package"),
     [
-        ('page = "out.html"', "altair", "report"),
-        ('page = "out.html"', "vl_convert", "report"),
         ('excel = "out.xlsx"', "xlsxwriter", "excel"),
     ],
 )

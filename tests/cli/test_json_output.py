@@ -9,7 +9,7 @@ from datetime import date
 
 import pytest
 
-from leastnoise.cli.json_output import print_json
+from leastnoise.cli.output import Answer, printed
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,15 @@ class Fact:
 
     name: str
     inner: object
+
+
+def print_json(facts: object) -> None:
+    """What a command with these facts prints."""
+
+    def command() -> Answer:
+        return Answer(facts)
+
+    printed(command)(json=True, quiet=False)
 
 
 def test_one_line_with_dataclasses_as_objects(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import leastnoise as ln
 from command_line import run
 from fuzzing import run as run_here
 from leastnoise import errors
-from leastnoise.cli.keys import parse_keys
+from leastnoise.jobs.keys import parse_keys
 from leastnoise.testing import aggregate
 
 RING = [[0, 0], [1, 0], [1, 1], [0, 0]]
@@ -77,10 +78,6 @@ def test_every_way_of_writing_keys(table: ln.Table, column: str, text: str, keys
 def test_a_day_that_is_none_is_refused(table: ln.Table) -> None:
     with pytest.raises(errors.BadDomain, match="no day 2026-02-30"):
         parse_keys(table, ["day"], ["2026-02-30"])
-
-
-def test_without_keys_there_are_none(table: ln.Table) -> None:
-    assert parse_keys(table, ["hour"], None) is None
 
 
 @pytest.mark.parametrize(
@@ -195,7 +192,9 @@ def test_a_page_is_drawn_on_zones(table: ln.Table) -> None:
     asked = [*shown, "--max-rows", "1", "--epsilon", "1", "--delta", "1e-6", "-o", "out.parquet"]
     assert run_here(*asked)[0] == 0
     assert run_here("report", "out.parquet", "--zones", "zones.geojson:name")[0] == 0
-    assert "A map of the zones" in Path("out.html").read_text()
+    page = Path("out.html").read_text()
+    assert 'aria-label="A map of 2 zones.' in page
+    assert sorted(re.findall(r'class="area [^"]*" data-bin="(\d)"', page)) == ["0", "1"]
     Path("unnamed.geojson").write_text(json.dumps(ZONES).replace('"id"', '"number"'))
     code, _, err = run_here("report", "out.parquet", "--zones", "unnamed.geojson")
     assert (code, "Say --zones unnamed.geojson:name." in " ".join(err.split())) == (2, True)

@@ -11,7 +11,6 @@ import pytest
 
 import leastnoise as ln
 from fuzzing import run
-from leastnoise.releases.limit_suggestion import LimitSuggestion
 
 ASKED = ["--unit", "plane", "--by", "month", "--keys", "1:13"]
 
@@ -48,10 +47,10 @@ def test_limits_are_paid_for_written_and_shown(folder: Path) -> None:
     page = (folder / "limits.html").read_text()
     assert f"max_rows = {loaded.limits['max_rows']}" in page
     assert "--limits limits.parquet --expect" in page
-    assert "with the table t and keys as they were for this look" in page
+    assert "with the table t and keys as they were for this release" in page
     assert run("export", "limits.parquet", "-o", "limits.csv")[0] == 0
     exported = (folder / "limits.csv").read_text()
-    assert "98 % of the tables that the counts of the look cannot tell apart" in exported
+    assert "98 % of the tables that the counts of this release cannot tell apart" in exported
     assert "95 % confidence" not in exported
     asked = ["histogram", "flights.parquet", *ASKED, "--epsilon", "1", "--delta", "1e-6"]
     assert run(*asked, "--limits", "limits.parquet", "-o", "months.parquet")[0] == 0
@@ -81,29 +80,6 @@ release = "job.parquet"
     assert ln.load("job.parquet").left_out == made.left_out
 
 
-def test_a_look_goes_on_from_the_file_of_an_earlier_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(LimitSuggestion, "risk", property(lambda _: 0.5))  # whatever is drawn
-    opened = ["--epsilon", "0.1", "--delta", "1e-6", "--unit", "plane", "--table", "flights"]
-    assert run("budget", "create", "city.ledger", *opened)[0] == 0
-    paid = ["suggest-limits", "flights.parquet", *ASKED, "--table", "flights", "--budget", "city.ledger", "--json"]
-    code, out, err = run(*paid, "--share", "1/100", "--most-share", "0.04", "-o", "limits.parquet")
-    assert (code, err) == (0, "")
-    found, loaded = json.loads(out), ln.load("limits.parquet")
-    assert found["looks"] == [look.id for look in loaded.looks]
-    assert len(loaded.looks) == 3
-    assert ln.Budget.open("city.ledger").remaining.share == pytest.approx(0.96)
-    after = ["--after", "limits.parquet"]
-    code, out, _ = run(*paid, "--share", "0.05", *after, "-o", "limits.parquet")  # it takes the place of its own file
-    assert code == 0
-    assert json.loads(out)["looks"][:-1] == found["looks"]
-    assert len(ln.load("limits.parquet").looks) == 4
-    assert "rests on 4 looks" in run("show", "limits.parquet")[1].replace("\n", " ")
-    wrong = {2: [["--where", "delay > 9", *after], ["--most-share", "0.01"]], 1: [["--after", "flights.parquet"]]}
-    for code, given in ((code, given) for code, several in wrong.items() for given in several):
-        assert run(*paid, "--share", "0.05", *given, "-o", "no.parquet")[0] == code
-    assert ln.Budget.open("city.ledger").remaining.share == pytest.approx(0.91)
-
-
 def test_what_to_expect_is_free(folder: Path) -> None:
     code, out, _ = run("suggest-limits", "flights.parquet", *ASKED, "--epsilon", "1", "--delta", "1e-6", "--expect")
     assert code == 0
@@ -118,6 +94,22 @@ def test_a_private_look_says_so_and_writes_nothing(folder: Path) -> None:
     assert err.startswith("PRIVATE")
     assert "rows that no key of month covers" in out
     assert [path.name for path in folder.iterdir()] == ["flights.parquet"]
+
+
+def test_a_private_look_takes_the_limits_of_a_file_and_counts_missing_keys(folder: Path) -> None:
+    promise = ["--epsilon", "1", "--delta", "1e-6", "-o", "limits.parquet"]
+    assert run("suggest-limits", "flights.parquet", *ASKED, *promise)[0] == 0
+    proposed = [
+        word
+        for name, value in ln.load("limits.parquet").limits.items()
+        for word in (f"--{name.replace('_', '-')}", value)
+    ]
+    looks = [
+        run("private-check", "flights.parquet", *ASKED, *map(str, limits))[1]
+        for limits in ((), proposed, ("--limits", "limits.parquet"))
+    ]
+    assert looks[0] != looks[1] == looks[2]
+    assert run("private-check", "flights.parquet", *ASKED, "--nulls", "bin")[1] != looks[0]
 
 
 def test_columns_of_bins_are_repeated_or_have_commas(folder: Path) -> None:

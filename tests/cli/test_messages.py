@@ -10,13 +10,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from typer.main import get_command
 
 from error_messages import ARGUMENTS
 from fuzzing import CANARY, run
 from leastnoise import errors
-from leastnoise.cli import messages, tables
-from leastnoise.cli.app import app
+from leastnoise.cli import ask, output
+from leastnoise.jobs.wording import as_option
 
 ASK = ["--epsilon", "1", "--delta", "1e-6"]
 
@@ -112,7 +111,7 @@ def test_a_mistake_of_ours_is_exit_code_3_and_quotes_nothing(rows: Path, monkeyp
     def broken(*_: object) -> None:
         raise RuntimeError(CANARY)
 
-    monkeypatch.setattr(tables, "publish", broken)
+    monkeypatch.setattr(ask, "query_of", broken)
     code, out, err = run("count", "rows.parquet", "--unit", "taxi", "--max-rows", "1", *ASK, "-o", "o.parquet")
     assert (code, out) == (3, "")
     assert CANARY not in err
@@ -124,7 +123,7 @@ def test_the_exit_codes_are_in_the_help() -> None:
     assert "Exit codes" in out
     assert "130" in out
     assert "--install-completion" in out
-    assert set(re.findall(r"^    (\d+) ", messages.__doc__ or "", re.MULTILINE)) == {"0", "1", "2", "3", "4", "130"}
+    assert set(re.findall(r"^    (\d+) ", output.__doc__ or "", re.MULTILINE)) == {"0", "1", "2", "3", "4", "130"}
 
 
 @pytest.mark.parametrize(
@@ -148,9 +147,9 @@ def test_the_exit_codes_are_in_the_help() -> None:
     ],
 )
 def test_a_value_is_written_as_it_is_typed(name: str, value: object, typed: str) -> None:
-    assert messages.as_option(name, value) == typed
+    assert as_option(output.flags()[name], value) == typed
     stop = "" if value is ... else "."
-    assert messages.phrase(errors.InvalidParameter("No.", example={name: value})) == f"No. Say {typed}{stop}"
+    assert output.explain(errors.InvalidParameter("No.", example={name: value})) == f"No. Say {typed}{stop}"
     assert shlex.split(typed)[0].startswith("--")
 
 
@@ -160,46 +159,17 @@ def test_a_value_is_written_as_it_is_typed(name: str, value: object, typed: str)
         ((), "No."),
         ([{"epsilon": 1, "delta": 1e-6}, {"sigma": 3}], "No. Say --epsilon 1 --delta 1e-6, or --sigma 3."),
         ({"allow_seeded": True}, "No. Say allow_seeded=True."),
-        ({"length": 2, "max_rows": 5}, "No. Say --max-rows 5, length=2."),
+        ({"samples": 2, "max_rows": 5}, "No. Say --max-rows 5, samples=2."),
         ({"name": "trips"}, "No. Say --table trips."),
         (errors.Code("open(epsilon=3)", "leastnoise budget create"), "No. Say leastnoise budget create."),
     ],
 )
 def test_examples_are_options_and_what_is_none_is_python(example: Any, written: str) -> None:
-    assert messages.phrase(errors.InvalidParameter("No.", example=example)) == written
+    assert output.explain(errors.InvalidParameter("No.", example=example)) == written
 
 
-def test_the_options_of_messages_are_those_of_the_commands() -> None:
-    """All but those that no argument of Python stands for by name."""
-    commands = [get_command(app)]
-    for command in commands:
-        commands += getattr(command, "commands", {}).values()
-    found = {option.name for command in commands for option in command.params if option.param_type_name == "option"}
-    assert found - messages.OPTIONS == {
-        *(
-            "version",
-            "rows",
-            "q",  # hidden: its message says the new name
-            "install_completion",
-            "show_completion",
-            "json",
-            "quiet",
-            "history",
-            "verify",
-            "report",
-            "name",
-            "day",
-            "tables",
-            "table_by",
-            "known",
-            "port",
-            "no_browser",
-            "denoised",
-            "repeats",
-        )
-    }
-    assert messages.OPTIONS - found == set()
-    assert set(ARGUMENTS) <= messages.OPTIONS
+def test_arguments_of_python_are_phrased_as_options() -> None:
+    assert set(ARGUMENTS) <= set(output.flags())
 
 
 def test_a_mistake_of_ours_is_placed_in_our_own_code(rows: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 import leastnoise as ln
 from fuzzing import run
+from page_parser import Page
 
 JOB = """\
 [table]
@@ -62,7 +63,10 @@ def test_a_job_writes_the_others_everywhere() -> None:
     assert (code, err) == (0, "")
     others = ln.load("out.parquet").others()
     assert Path("out.csv").read_text().splitlines()[-1].startswith(f'"all other keys",{others.value:.0f},')
-    assert "Not in the chart: all other keys" in Path("out.html").read_text()
+    page = Path("out.html").read_text()
+    assert f"Keys that do not show have about {others.value:,.0f} rows together" in page
+    assert Page(page).found["tables"][0]["foot"]["name"] == "all other keys"
+    assert Page(page).found["tables"][0]["foot"]["value"] == others.value
 
 
 def test_a_public_number_of_units_is_held_against_delta() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 import leastnoise as ln
 from fuzzing import run
-from leastnoise.curator.budget import network_folders
+from leastnoise.curator.budget import sqlite_store
 
 TABLE = ["trips.parquet", "--unit", "taxi", "--max-rows", "2"]
 COMMANDS = {
@@ -187,7 +187,7 @@ def test_an_empty_file_is_taken_as_free(here: Path) -> None:
 
 def test_a_ledger_in_a_network_folder_is_refused_alike(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened()
-    monkeypatch.setattr(network_folders, "file_system", lambda path: "nfs4")
+    monkeypatch.setattr(sqlite_store, "file_system", lambda path: "nfs4")
     expected = run(*COMMANDS["count"], *PAID, "--expect")
     assert "network folder" in expected[2]
     assert expected == run(*COMMANDS["count"], *PAID, *OUT)

@@ -14,7 +14,7 @@ import pytest
 
 import command_line
 import leastnoise as ln
-from leastnoise.curator import column_files, odd_cells
+from leastnoise.curator import coercion, column_files
 
 ASK = ["--sensitivity", "1", "--epsilon", "1", "--delta", "1e-6"]
 SECRET = "987654321"
@@ -128,7 +128,7 @@ def test_every_cell_of_a_csv_counts_as_some_number(kind: Any, counted: list[Any]
     place.write_bytes(b"".join(cell + more + b"\n" for cell in [b"n", *CELLS]))
     read = column_files.read_column(str(place), column="n", kind=kind)
     assert read.dtype == (np.float64 if kind == "float" else np.int64)
-    found = odd_cells.finite(read) if kind == "float" else read
+    found = coercion.finite(read) if kind == "float" else read
     assert found.tolist() == ([float(x) for x in counted] if kind == "float" else counted)
     for number, cell in enumerate(CELLS):
         place.write_bytes(b"n" + more + b"\n" + cell + more + b"\n")
@@ -145,7 +145,7 @@ def test_a_null_of_a_parquet_file_changes_nothing_but_its_own_value(dtype: str, 
         pq.write_table(pa.table({"n": column}), place)
         seen.append(column_files.read_column(place, column="n"))
     assert seen[0].dtype == seen[1].dtype
-    assert odd_cells.finite(seen[1]).tolist() == [7, 0]
+    assert coercion.finite(seen[1]).tolist() == [7, 0]
 
 
 def test_a_cell_that_is_no_number_is_released_like_any_other(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from rich.console import Console
 
 import command_line
 import leastnoise as ln
-from leastnoise.cli import publishing
+from leastnoise.cli.shown import numbers
 
 
 @pytest.mark.slow
@@ -96,7 +96,7 @@ def test_long_headings_are_folded_not_cut() -> None:
     asked = ln.table(rows, unit="who").histogram("year_of_it", "inspection_score", keys=keys, max_rows=1)
     console = Console(width=60)
     with console.capture() as caught:
-        console.print(publishing.first_rows(asked.release(epsilon=1, delta=1e-6)))
+        console.print(numbers(asked.release(epsilon=1, delta=1e-6)))
     heading = caught.get().partition("┡")[0]
     assert "…" not in heading
     letters = ["".join(line.split("┃")[column].strip() for line in heading.splitlines()[1:]) for column in (2, 3)]

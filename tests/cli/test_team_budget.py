@@ -11,7 +11,7 @@ import pytest
 
 import leastnoise as ln
 from leastnoise.cli import app
-from leastnoise.cli.budget_history import history_lines
+from leastnoise.cli.budget_shown import history_lines
 
 Said = tuple[int, str, str]
 
@@ -81,19 +81,6 @@ def test_allocations_are_made_spent_and_returned(shell: Shell) -> None:
     assert shell("budget", "return", "city.ledger", "maps team", "--note", "not needed")[0] == 0
     assert ln.Budget.open("city.ledger").remaining.share == 0.875
     assert shell(*PAY, "--allocation", "maps team", "--share", "1/2")[0] == 1
-
-
-def test_a_file_for_the_field_office_and_a_copy_of_it(shell: Shell, tmp_path: Path) -> None:
-    assert shell("budget", "allocate", "city.ledger", "--share", "0.2", "-o", "field-office.ledger")[0] == 0
-    office = ln.Budget.open("field-office.ledger")
-    (tmp_path / "copy.ledger").write_bytes((tmp_path / "field-office.ledger").read_bytes())
-    ln.release([1], sensitivity=1, budget=office, share=0.5)
-    code, out, _ = shell("budget", "reconcile", "city.ledger", "field-office.ledger")
-    assert (code, "50 % of the allocation field-office" in out) == (0, True)
-    ln.release([1], sensitivity=1, budget=ln.Budget.open("copy.ledger"), share=0.25)
-    code, _, err = shell("budget", "reconcile", "city.ledger", "copy.ledger")
-    assert (code, "Two copies" in err) == (1, True)
-    assert "CLOSED since" in shell("budget", "city.ledger")[1]
 
 
 def test_closing_and_a_page(shell: Shell, tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def test_the_record_is_in_the_release_its_file_its_page_and_the_ledger(rows, tmp
     page = (tmp_path / "r.html").read_text()
     assert condition in made.query == ln.load(tmp_path / "r.parquet").query == budget.history()[-1].query
     assert condition in made.explain()
-    assert "where zone = &#x27;&lt;b&gt;&#x27; AND hour &lt; 3" in page
+    assert "where zone = &#39;&lt;b&gt;&#39; AND hour &lt; 3" in page
     assert "zone = '<b>'" not in page
 
 

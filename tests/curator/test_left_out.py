@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.curator.queries.left_out import by_limits
+from leastnoise.curator.queries.options import left_out_by_limits
 from leastnoise.curator.table import Table
 from leastnoise.privacy.sensitivity import LARGEST_LIMIT, ChosenClip, ChosenLimit, Limits
 from leastnoise.releases.left_out import KINDS, LeftOut, left_out_in_words
@@ -191,7 +191,7 @@ def test_rows_of_a_unit_within_the_limits_that_are_said_are_all_counted(
         limits = Limits.of(max_rows=max_rows, max_per_bin=max_per_bin, max_bins=max_bins, bins=bins)
     except errors.ContributionUnbounded:
         return
-    said = {fact.kind: fact.numbers[0] for fact in by_limits(limits, bins=bins)}
+    said = {fact.kind: fact.numbers[0] for fact in left_out_by_limits(limits, bins=bins)}
     inside = [place for place in places if bins is None or place < bins]
     per_bin = max((inside.count(place) for place in inside), default=0)
     fits = (
@@ -238,10 +238,7 @@ def test_every_place_says_what_was_left_out(flights: Table, tmp_path: Path) -> N
     assert loaded.left_out == release.left_out
     assert says in loaded.explain()
     html = page(loaded, estimate=None)
-    under = html.split('<p class="headline">')[1].split('<p class="made">')[0]
-    assert says in under
-    assert "counted within these limits, 95 % sure" in under
-    assert "counted in all" not in html
+    assert says in html.split("left-out")[1].split("</p>")[0]
     estimate = release.denoise("james_stein")
     assert says in estimate.explain()
     assert says in page(estimate)
@@ -294,19 +291,13 @@ def test_a_number_that_leaves_nothing_out_says_nothing(tmp_path: Path) -> None:
     release.save(tmp_path / "r.parquet")
     html = page(ln.load(tmp_path / "r.parquet"), estimate=None)
     assert "Not in these numbers" not in html
-    assert "within these limits" not in html
-    assert 'class="left-out"' not in html
+    assert 'class="caption left-out">±: 95% margin of error.</p>' in html
 
 
 def test_a_bound_that_does_not_bind_is_not_said(flights: Table) -> None:
     asked = flights.count(max_rows=LARGEST_LIMIT)
     assert "rows beyond" not in str(asked.expect(epsilon=1, delta=1e-6))
     assert "How many rows" not in str(asked.expect(epsilon=1, delta=1e-6))
-
-
-def test_the_one_number_of_a_count_is_within_limits(flights: Table) -> None:
-    html = page(flights.count(max_rows=2).release(**ASK), estimate=None)
-    assert "counted within these limits, 95 % sure to lie between" in html
 
 
 def test_facts_in_a_file_are_data_and_checked(flights: Table, tmp_path: Path) -> None:

@@ -19,11 +19,10 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 import leastnoise as ln
+from drawing import counted
 from leastnoise import errors
-from leastnoise.curator import shown_keys
 from leastnoise.curator.noise import entropy
-from leastnoise.privacy import noise_choice, partition_selection
-from leastnoise.privacy.sensitivity import Limits
+from leastnoise.privacy.vector_noise import VectorPlanner
 from leastnoise.testing import neighbouring_vectors, seeded
 
 ASK: dict[str, Any] = {"sensitivity": 1, "epsilon": 1, "delta": 1e-6}
@@ -58,15 +57,8 @@ def test_sigma_is_the_calibrated_one_and_the_grid_is_charged() -> None:
 @given(st.integers(1, 10**6), st.floats(1e-9, 1e9), st.floats(0.01, 10), st.booleans())
 def test_the_rounding_of_reals_is_covered_by_the_charge(bins: int, l2: float, epsilon: float, laplace: bool) -> None:
     """sensitivity + g sqrt(d) (L1: + g d) with the charge below 1e-4 (1e-3) of the sensitivity."""
-    chosen = noise_choice.choose(
-        bins=bins,
-        integers=False,
-        sensitivity=l2,
-        l1_sensitivity=l2 * math.sqrt(bins),
-        epsilon=epsilon,
-        delta=1e-6,
-        mechanism="laplace" if laplace else "gaussian",
-    )
+    planner = VectorPlanner.of(bins=bins, integers=False, sensitivity=l2, l1_sensitivity=l2 * math.sqrt(bins))
+    chosen = planner.laplace(epsilon) if laplace else planner.promised(epsilon, 1e-6)
     if laplace:
         charged = l2 * math.sqrt(bins) + chosen.grid * bins
         assert chosen.scale * epsilon >= charged * (1 - 1e-12)
@@ -181,9 +173,9 @@ def test_published_noise_has_its_law(sigma: float) -> None:
 
 
 def test_the_choice_of_noise_sees_no_values() -> None:
-    """Grid, type and mechanism come from public facts: no parameter of `choose` could carry data."""
-    facts = "bins integers grid sensitivity l1_sensitivity epsilon delta sigma mu_squared mechanism neighbours"
-    assert set(inspect.signature(noise_choice.choose).parameters) == set(facts.split())
+    """Grid, type and mechanism come from public facts: no parameter of a planner could carry data."""
+    facts = "bins integers grid sensitivity l1_sensitivity neighbours explains"
+    assert set(inspect.signature(VectorPlanner).parameters) == set(facts.split())
 
 
 def test_the_grid_does_not_follow_the_values() -> None:
@@ -375,18 +367,14 @@ def test_bad_sparse_releases() -> None:
 
 
 def test_unknown_bins_show_only_above_the_threshold_and_sorted() -> None:
-    one = Limits.of(max_rows=1, bins=None)
     keys = ["pear", *(f"fig {number}" for number in range(200)), "apple"]
     counts = np.array([5000, *[1] * 200, 4000])
-    cut, promise = partition_selection.choose(epsilon=1, delta=1e-6, limits=one), ln.ApproxDP(1, 1e-6)
     with seeded(1):  # without a seed a fig would show in at most one of 5,000 runs
-        shown = shown_keys.show_keys(keys, counts, cut)
-    made = shown_keys.publish_shown(*shown, cut, promise, ["fruit"])
+        made = counted(counts, keys, by="fruit")
     assert made.threshold == 22
     assert made.domain is not None
     assert made.domain.keys() == ["apple", "pear"]
-    assert made.guarantee == promise
-    none = shown_keys.show_keys([], np.array([], dtype=int), cut)
-    empty = shown_keys.publish_shown(*none, cut, promise, ["fruit"])
+    assert made.guarantee == ln.ApproxDP(1, 1e-6)
+    empty = counted([], [], by="fruit")
     assert empty.bins == 0
     assert empty.to_pandas().shape == (0, 4)

@@ -17,7 +17,7 @@ from queries_of_every_kind import ASK, KINDS, WARDS, query_of
 def test_what_is_expected_is_what_is_released(kind: str, people: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     question = query_of(kind, people)
     with monkeypatch.context() as patch:
-        patch.setattr(Query, "_aggregate", lambda q: pytest.fail("expect has read rows"))
+        patch.setattr(Query, "_of_one_state", lambda q, work: pytest.fail("expect has read rows"))
         expected = question.expect(**ASK)
     made = question.release(**ASK)
     parts = getattr(made, "components", None) or made  # quantiles that are drawn by rank have none

@@ -17,11 +17,11 @@ from leastnoise.curator.noise import entropy
 from leastnoise.curator.noise.exponential import Pieces, choose, masses
 from leastnoise.curator.quantile_mechanism import Part, candidates, counts_between, quantile_steps
 from leastnoise.domain.round_numbers import StepWeights
-from leastnoise.privacy.guarantee import GaussianDP
+from leastnoise.privacy.guarantees import GaussianDP
 from leastnoise.privacy.level_tree import Node
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.noise_reason import NoiseReason
-from leastnoise.privacy.rank_noise import RankQuestion, RankRates
+from leastnoise.privacy.rank_noise import RankPlanner, RankRates
 from leastnoise.privacy.sensitivity import Limits
 from leastnoise.testing import seeded
 
@@ -124,8 +124,8 @@ TABLES = [(4, 0, 4), (0, 0, 0), (50, 45, 5), (5, 45, 50), (0, 5, 0), (1, 2, 9)]
 def test_losses_of_one_quantile_have_the_range_that_is_charged(level: Fraction, neighbours: Neighbours) -> None:
     """Exactly: 2 lambda k max(q, 1 - q), 2 lambda k under replace; it is reached, so a smaller charge is caught."""
     k = 2
-    question = RankQuestion((level,), 1, Limits.of(max_rows=k, bins=1), neighbours, None)
-    noise = question.of_epsilon(1.0, WHY)
+    question = RankPlanner((level,), 1, Limits.of(max_rows=k, bins=1), neighbours, None)
+    noise = question.laplace(1.0)
     reach = max(level, 1 - level)
     assert question.epsilon(noise.rates.rate) <= 1
     expected = 1 / (2 * k * reach) if neighbours == "add-remove" else Fraction(1, 2 * k)
@@ -147,8 +147,8 @@ def test_several_quantiles_lose_no_more_than_the_sum_of_depths(
     """Even of whoever sees at which cuts rows were divided. Three levels, two depths, two places to cut a step."""
     monkeypatch.setattr(quantile_mechanism, "CUTS", 2)
     levels = (Fraction(1, 4), HALF, Fraction(3, 4))
-    question = RankQuestion(levels, 1, Limits.of(max_rows=2, bins=1), neighbours, None)
-    rates, known = question.of_epsilon(1.0, WHY).rates, weights(2)
+    question = RankPlanner(levels, 1, Limits.of(max_rows=2, bins=1), neighbours, None)
+    rates, known = question.laplace(1.0).rates, weights(2)
     most = arb(0)
     with ctx.workprec(200):
         for table in [(3, 0), (2, 3), (0, 0)]:
@@ -172,9 +172,9 @@ def test_groups_that_one_unit_enters_are_all_charged(rows: int, each: int, group
     """Two groups, the unit's rows in every way that the limits allow: exactly epsilon, so a charge for the rows of one
     group is caught, as one for fewer groups is; and in mu by every trade-off."""
     limits = Limits.of(max_rows=rows, max_per_bin=each, max_bins=groups, bins=2)
-    question = RankQuestion((MOST,), 2, limits, "add-remove", None)
-    pure, priced = question.of_epsilon(1.0, WHY), question.of_mu_squared(Fraction(1, 2), None, WHY)
-    one_group = RankQuestion((MOST,), 1, Limits.of(max_rows=each, bins=1), "add-remove", None)
+    question = RankPlanner((MOST,), 2, limits, "add-remove", None)
+    pure, priced = question.laplace(1.0), question.gaussian(Fraction(1, 2))
+    one_group = RankPlanner((MOST,), 1, Limits.of(max_rows=each, bins=1), "add-remove", None)
     known, tables = weights(3), [(50, 45, 5), (50, 45, 5)]
     parts = [(k, rows - k) for k in range(rows + 1) if max(k, rows - k) <= each and (groups == 2 or k in (0, rows))]
 
@@ -192,7 +192,7 @@ def test_groups_that_one_unit_enters_are_all_charged(rows: int, each: int, group
     with ctx.workprec(200):
         assert most(pure.rates) < 1 + arb(2) ** -100
         assert most(pure.rates) > 0.98
-        caught = most(one_group.of_epsilon(1.0, WHY).rates) > 1 + arb(2) ** -100
+        caught = most(one_group.laplace(1.0).rates) > 1 + arb(2) ** -100
         assert caught == (groups == 2)
         assert isinstance(priced.guarantee, GaussianDP)
         for base, other in losing(priced.rates):
@@ -200,7 +200,7 @@ def test_groups_that_one_unit_enters_are_all_charged(rows: int, each: int, group
                 for epsilon in (0.0, 0.3, 0.6):
                     delta = sum(max(0.0, float(p[o] - q[o] * arb(epsilon).exp())) for o in p)
                     assert delta <= priced.guarantee.profile(epsilon) + 1e-15
-    cheaper = one_group.of_mu_squared(Fraction(1, 2), None, WHY)
+    cheaper = one_group.gaussian(Fraction(1, 2))
     assert (question.mu_squared(cheaper.rates.rate) > Fraction(1, 2)) == (groups == 2)
 
 
@@ -208,8 +208,8 @@ def test_mu_covers_every_trade_off() -> None:
     """delta(epsilon) of the exact probabilities is below that of the mu that is charged, for one and three levels."""
     limits = Limits.of(max_rows=2, bins=1)
     for levels in [(HALF,), (MOST,)]:
-        question = RankQuestion(levels, 1, limits, "add-remove", None)
-        noise = question.of_mu_squared(Fraction(1, 2), None, WHY)
+        question = RankPlanner(levels, 1, limits, "add-remove", None)
+        noise = question.gaussian(Fraction(1, 2))
         assert isinstance(noise.guarantee, GaussianDP)
         assert noise.guarantee.mu**2 <= 0.5 * (1 + 1e-12)
         with ctx.workprec(150):

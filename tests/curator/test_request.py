@@ -49,7 +49,7 @@ def test_a_threshold_takes_no_sigma_and_a_delta() -> None:
         PrivacyRequest(epsilon=1, delta=1e-6, mechanism="laplace").with_threshold("Sparse")
     with pytest.raises(errors.InvalidParameter, match="list the keys"):
         PrivacyRequest(epsilon=1, delta=0).for_unknown_keys()
-    with pytest.raises(errors.MissingParameter, match="How private"):
+    with pytest.raises(errors.MissingParameter, match="needs its delta"):
         PrivacyRequest(epsilon=1).for_unknown_keys().promise()
 
 

@@ -13,16 +13,17 @@ from hypothesis import strategies as some
 from scipy.stats import binom
 
 import leastnoise as ln
+from drawing import drawer
 from leastnoise import errors
-from leastnoise.curator import publish
+from leastnoise.curator import release as loop
 from leastnoise.curator.queries.clip_question import ClipQuestion
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.table import Table
 from leastnoise.domain import Steps
 from leastnoise.domain.round_numbers import step_weights
-from leastnoise.privacy.rank_noise import RankNoise
+from leastnoise.privacy.rank_noise import RankPlan
 from leastnoise.releases.clip_suggestion import ClipSuggestion, Part, rounded_outwards
-from leastnoise.testing import aggregate, seeded
+from leastnoise.testing import seeded
 
 ASK: dict[str, Any] = {"epsilon": 1, "delta": 1e-6}
 WITHIN = (0, 200)
@@ -51,12 +52,9 @@ def suggested(table: Table, seed: int = 1, **asked: Any) -> ClipSuggestion:
 def draws(table: Table, number: int, *, epsilon: float) -> list[ClipSuggestion]:
     """So many suggestions, of rows that are read once."""
     question = ClipQuestion.asked(table._data, "fare", within=WITHIN, max_rows=1)
-    exact, decided = aggregate(question), question._decide(PrivacyRequest(epsilon=epsilon, delta=1e-6))
-    strength = decided.charge.strength
-    named = {"unit": "person", "labels": {}, "query": "", "table": ""}
-    facts: Any = {"id": "0" * 16, "limits": {}, "left_out": (), "strength": strength, "ledger": None, **named}
+    draw = drawer(question, epsilon=epsilon, delta=1e-6)
     with seeded(7):
-        return [decided.draw(exact, facts) for _ in range(number)]  # type: ignore[misc]
+        return [draw() for _ in range(number)]
 
 
 def test_the_ends_are_near_the_quantiles(trips: Table) -> None:
@@ -100,14 +98,14 @@ def test_with_hardly_any_noise_the_three_counts_are_exact(trips: Table) -> None:
 def test_quantiles_and_counts_together_cost_what_is_promised(trips: Table, tmp_path: Path) -> None:
     """epsilon: 3/4 of it for ranks, the rest for Laplace noise on a unit's four rows; a share of a budget: in mu^2."""
     question = ClipQuestion.asked(trips._data, "fare", within=WITHIN, max_rows=4)
-    noise = question._decide(PrivacyRequest(epsilon=1, delta=0)).charge.noise
-    assert isinstance(noise, RankNoise)
+    noise = question.decide(PrivacyRequest(epsilon=1, delta=0)).charge.plan
+    assert isinstance(noise, RankPlan)
     assert noise.counts is not None
     spent = float(question.ranks.epsilon(noise.rates.rate)) + 4 / noise.counts.scale
     assert 1 - 1e-6 < spent <= 1
     budget = ln.Budget.open(tmp_path / "city.ledger", **ASK, unit="person", table="trips")
-    noise = question._decide(PrivacyRequest(budget=budget, share=0.05)).charge.noise
-    assert isinstance(noise, RankNoise)
+    noise = question.decide(PrivacyRequest(budget=budget, share=0.05)).charge.plan
+    assert isinstance(noise, RankPlan)
     allowed = 0.05 / ln.sigma(epsilon=1, delta=1e-6, sensitivity=1) ** 2
     assert (1 - 1e-6) * allowed < float(question.ranks.price(noise)) <= allowed * (1 + 1e-9)
 
@@ -162,7 +160,7 @@ def test_it_is_debited_named_and_taken_as_a_clip(trips: Table, tmp_path: Path) -
 
 def test_no_row_is_read_before_it_is_paid(trips: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     budget = ln.Budget.open(tmp_path / "city.ledger", **ASK, unit="person", table="trips")
-    monkeypatch.setattr(publish, "_read", lambda query, receipt: (_ for _ in ()).throw(RuntimeError(receipt.id)))
+    monkeypatch.setattr(loop, "_read", lambda query, plan, receipt: (_ for _ in ()).throw(RuntimeError(receipt.id)))
     with pytest.raises(RuntimeError):
         trips.suggest_clip("fare", within=WITHIN, max_rows=1, budget=budget, share=0.05)
     assert budget.remaining.share == pytest.approx(0.95)

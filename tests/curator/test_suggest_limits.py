@@ -18,7 +18,7 @@ from leastnoise.curator.suggest import asked_noise, later_request, limit_questio
 from leastnoise.curator.table import Table
 from leastnoise.domain.size_classes import BIN_STARTS, MOST_ROWS, OCTAVES, ROW_STARTS, WIDE
 from leastnoise.releases.limit_errors import AskedNoise
-from leastnoise.releases.unit_counts import Layout
+from leastnoise.releases.limit_suggestion import Layout
 from leastnoise.testing import aggregate, seeded
 
 NOISE = AskedNoise(1.0, None)

@@ -91,6 +91,19 @@ def test_a_query_is_a_total_function_of_the_rows(case):
         assert found.values.dtype == np.int64
 
 
+@pytest.mark.parametrize("nothing", [None, float("nan")])
+def test_a_row_without_a_value_is_as_if_it_were_not_there(nothing):
+    """100 units with a value and a row without: with room for both rows, and for one."""
+    units, cells = [place // 2 for place in range(200)], pa.array([1.0, nothing] * 100, pa.float64())
+    both = table(pa.table({"unit": units, "v": cells}), unit="unit")
+    alone = table(pa.table({"unit": range(100), "v": pa.array([1.0] * 100)}), unit="unit")
+    for room in (1, 2):
+        found, expected = (
+            aggregate(rows.mean("v", clip=(0, 2), max_rows=room)).values.tolist() for rows in (both, alone)
+        )
+        assert found == expected
+
+
 def test_a_column_with_no_value_at_all_is_no_mistake():
     rows = table(pa.table({"unit": pa.nulls(2), "s": pa.nulls(2)}), unit="unit")
     assert aggregate(rows.histogram("s", keys=["a"], max_rows=1)).values.tolist() == [0]
@@ -112,9 +125,9 @@ def test_sums_beyond_64_bits_are_exact():
     values = [2**39] * 5
     rows = table(pd.DataFrame({"unit": range(5), "x": values}), unit="unit")
     assert aggregate(rows.sum("x", clip=(0, 2**39), max_rows=1)).values.tolist() == [5 * 2**39]
-    from leastnoise.curator.aggregate.exact_totals import narrow
+    from leastnoise.curator.rows.totals import to_int64
 
-    assert narrow(np.array([2**70 + 1, -1], object)).tolist() == [2**70 + 1, -1]  # no double
+    assert to_int64(np.array([2**70 + 1, -1], object)).tolist() == [2**70 + 1, -1]  # no double
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import leastnoise as ln
-from leastnoise._support.number_format import percent_at_most
+from leastnoise._support.text import percent_at_most
 from leastnoise.curator.table import Table
 from leastnoise.errors import WeakPromise
 from leastnoise.report.document import page
@@ -92,11 +92,11 @@ def test_a_share_of_a_strong_budget_does_not(table: Table, tmp_path: Path) -> No
 
 
 def test_the_warning_comes_before_anything_is_paid_or_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from leastnoise.curator import publish
+    from leastnoise.curator import release as loop
 
     table = ln.table(pd.DataFrame({"who": [1]}), unit="who")
     weak = ln.Budget.open(tmp_path / "weak.ledger", epsilon=100, delta=1e-6)
-    monkeypatch.setattr(publish, "_read", lambda *_: pytest.fail("rows were read"))
+    monkeypatch.setattr(loop, "_read", lambda *_: pytest.fail("rows were read"))
     with warnings.catch_warnings():
         warnings.simplefilter("error", WeakPromise)
         with pytest.raises(WeakPromise):
@@ -126,7 +126,7 @@ def test_expect_says_the_band_and_does_not_warn(table: Table) -> None:
 
 
 def test_the_page_is_loud_about_the_last_band_only(table: Table) -> None:
-    limits = "limits what anybody can learn"
+    limits = "Noise protects every who"
     with pytest.warns(WeakPromise):
         nobody = page(table.count(max_rows=1).release(epsilon=100, delta=1e-6), estimate=None)
     with pytest.warns(WeakPromise):
@@ -206,14 +206,14 @@ def test_what_is_told_of_gaussian_noise_is_in_the_file(table: Table, tmp_path: P
     assert "With Gaussian noise for the same epsilon and delta it would be moderate" in page(loaded, estimate=None)
 
 
-def test_auto_leaves_no_budget_that_protects_nobody_where_gaussian_noise_does(table: Table, tmp_path: Path) -> None:
-    """All of epsilon at once: Laplace noise is less, and the whole budget would be judged by that epsilon alone."""
-    question = table.count(max_rows=1)
+@pytest.mark.parametrize("asked", [{"share": 1}, {"share": 1, "mechanism": "laplace"}, {"epsilon": 0.1, "delta": 0}])
+def test_a_budget_with_a_delta_is_as_strong_whatever_noise_it_pays_for(
+    table: Table, tmp_path: Path, asked: dict[str, Any]
+) -> None:
+    """Laplace noise pays its price in mu^2, so all releases together are held to the budget's mu."""
     budget = ln.Budget.open(tmp_path / "five.ledger", epsilon=5, delta=1e-6)
-    expected = question.expect(budget=budget, share=1)
-    assert (expected.mechanism, expected.strength.band) == ("gaussian", "moderate")  # type: ignore[union-attr]
-    assert "which for the same epsilon and delta protects nobody in practice" in expected.note
-    three = ln.Budget.open(tmp_path / "three.ledger", epsilon=3, delta=1e-6)
-    told = str(question.expect(budget=three, share=1))
-    assert "Laplace noise" in told
-    assert "With a first release of Gaussian noise it would be moderate" in told
+    question = table.count(max_rows=1)
+    expected = question.expect(budget=budget, **asked)
+    assert expected.strength == budget.strength
+    assert expected.strength.band == "moderate"
+    assert question.release(budget=budget, **asked).strength == budget.strength

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import leastnoise as ln
-from leastnoise.curator.aggregate import zone_lookup
-from leastnoise.curator.aggregate.zone_lookup import STEPS_A_DEGREE, ZoneLookup
+from leastnoise.curator.rows import points
+from leastnoise.curator.rows.points import STEPS_A_DEGREE, ZoneLookup
 from leastnoise.curator.table import Table
 from leastnoise.domain import Zones
 from leastnoise.testing import aggregate
@@ -118,7 +118,7 @@ def test_long_edges_and_large_overlaps_take_fewer_cells(monkeypatch: pytest.Monk
     x, y = np.meshgrid(np.arange(-10, 270, 7), np.arange(-10, 270, 7))
     lon, lat = x.ravel() * STEP + 7.5, y.ravel() * STEP + 46.9
     fine = ZoneLookup.of(zones)
-    monkeypatch.setattr(zone_lookup, "MAX_COVERED", 40)
+    monkeypatch.setattr(points, "MAX_COVERED", 40)
     coarse = ZoneLookup.of(zones)
     assert coarse.whole.size < fine.whole.size
     assert (coarse(lon, lat) == fine(lon, lat)).all()

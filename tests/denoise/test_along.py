@@ -10,7 +10,7 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.denoise import along
+from leastnoise.denoise import of_release
 from leastnoise.domain import Domain, IntegerRange, Keys
 from leastnoise.graphs import Graph
 from leastnoise.releases.noise import Noise
@@ -89,7 +89,7 @@ def test_two_lists_have_effects_and_no_graph() -> None:
 
 
 def test_large_domains_have_no_graph_unless_an_axis_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(along, "MAX_BINS_BY_DEFAULT", 191)
+    monkeypatch.setattr(of_release, "MAX_BINS_BY_DEFAULT", 191)
     made = released(SIZES[:, None] * SEASON, TABLE, 0)
     assert "along" not in made.denoise().parameters
     assert "additive" in made.denoise().parameters["errors"]

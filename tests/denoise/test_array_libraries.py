@@ -166,20 +166,17 @@ FITTED: dict[str, Callable[..., Estimate]] = {
 @pytest.mark.parametrize("name", FITTED)
 @noises
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_what_is_fitted_to_all_values_keeps_their_library(name: str, noise: str, dtype: str) -> None:
-    """Values alone, in a crowd and far apart; as on NumPy to 1e-6 of sigma, in whichever type they came."""
+def test_what_is_fitted_to_all_values_comes_to_the_host(name: str, noise: str, dtype: str) -> None:
+    """Values alone, in a crowd and far apart: a tensor is read once, and what comes back is NumPy's, in doubles."""
     torch = library("torch")
     rng = np.random.default_rng(4)
     truth = np.concatenate([np.zeros(800), rng.gamma(2, 20, 200), [4e5, 4.1e5, 9e8]])
     y = torch.tensor(truth + rng.normal(0, 8, truth.size), dtype=getattr(torch, dtype))
     made, here = FITTED[name](y, 8.0, mechanism=noise), FITTED[name](y.double().numpy(), 8.0, mechanism=noise)
-    assert isinstance(made.values, torch.Tensor)
-    assert (made.values.dtype, made.values.device, made.noisy is y) == (y.dtype, y.device, True)
-    rounding = np.abs(here.values) * (6e-8 if dtype == "float32" else 0)
-    assert (np.abs(made.values.double().numpy() - here.values) <= 8e-6 + rounding).all()
-    assert made.risk == (None if here.risk is None else pytest.approx(here.risk, rel=1e-6))
-    if name == "empirical_bayes":
-        assert np.allclose(made.details.std, here.details.std)
+    assert isinstance(made.values, np.ndarray)
+    assert (made.values.dtype, made.noisy.dtype) == (np.float64, np.float64)
+    assert np.array_equal(made.values, here.values)
+    assert made.risk == here.risk
 
 
 def test_what_is_fitted_has_no_gradient() -> None:

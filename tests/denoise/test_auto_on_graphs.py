@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from leastnoise import errors
 from leastnoise.denoise import auto
-from leastnoise.denoise._mixture.simplex import least_on_simplex
+from leastnoise.denoise.aggregate import least_on_simplex
 from leastnoise.graphs import Graph
 from leastnoise.releases.noise import Noise
 from leastnoise.releases.release import Release

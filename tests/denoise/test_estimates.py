@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import leastnoise as ln
 from leastnoise import errors, report, testing
-from leastnoise.cli.denoise import denoise as command
+from leastnoise.cli.released import denoise as command
 from leastnoise.domain import Domain, Keys
 from leastnoise.privacy.distributions import Gaussian
 from leastnoise.releases.noise import Noise

@@ -15,8 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import laplace
 
-from leastnoise.denoise import fused_lasso
-from leastnoise.denoise._trees import chain_kernels
+from leastnoise.denoise import chain_kernels, fused_lasso
 from leastnoise.denoise.fused_lasso import chains, laplace_freedom, mean_fit
 from leastnoise.graphs import Graph
 

@@ -116,11 +116,11 @@ def test_a_release_keeps_its_keys_and_its_promise() -> None:
             epsilon=1, delta=1e-6, mechanism="gaussian"
         )  # fmt: skip
     options: dict[str, Any] = {"matrix": [[1, -1, -1]], "variances": [1.0, 1.0, 1.0]}
-    found = consistent(made, made.sigma, **options)
+    found = made.denoise("consistent", **options)
     assert found.guarantee == made.guarantee
     assert found.id == made.id
     assert found.to_pandas()["zone"].tolist() == ["all", "a", "b"]
-    np.testing.assert_allclose(found.values, made.denoise("consistent", **options).values)
+    np.testing.assert_allclose(found.values, consistent(made.values, made.std, **options).values)
     assert found.values[0] == pytest.approx(found.values[1:].sum())
-    with pytest.raises(errors.InvalidParameter, match=r"standard deviation 4\.2"):
+    with pytest.raises(errors.WrongType, match=r"y\.denoise"):
         consistent(made, 1.0, **options)

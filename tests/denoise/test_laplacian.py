@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leastnoise.denoise import laplacian
-from leastnoise.denoise._graph.spectrum import spectrum
-from leastnoise.denoise.laplacian import _risk, least_risk
+from leastnoise.denoise.laplacian import _risk, least_risk, spectrum
 from leastnoise.graphs import Graph
 
 

@@ -12,15 +12,15 @@ from scipy.stats import binom
 
 from leastnoise.denoise.tree_levels import STEP, EstimatedLevels, denoise_levels
 from leastnoise.domain import TreeShape
-from leastnoise.workload import TreeWorkload, laplace_tables, scales_within
-from leastnoise.workload.tree_errors import NoisyLevels
+from leastnoise.workload import Workload, laplace_tables, scales_within
+from leastnoise.workload.noisy_tables import NoisyTables
 
 SHAPE = TreeShape((np.array([3]), np.array([4, 3, 5])))
 TRUTH = np.array([60, 25, 0, 3, 0, 0, 8, 110, 40, 2, 0, 1])
 
 
-def noise(kind: str) -> NoisyLevels:
-    workload = TreeWorkload({"a": 3, "b": 12}, tables=[(), "a", "b"], levels="ab", shape=SHAPE)
+def noise(kind: str) -> NoisyTables:
+    workload = Workload({"a": 3, "b": 12}, tables=[(), "a", "b"], levels="ab", shape=SHAPE)
     if kind == "laplace":
         made: Any = laplace_tables(workload, epsilon=0.25)
     else:
@@ -29,7 +29,7 @@ def noise(kind: str) -> NoisyLevels:
 
 
 def estimate(
-    made: NoisyLevels,
+    made: NoisyTables,
     rng: np.random.Generator,
     kind: str,
     wider: float = 1.0,
@@ -39,12 +39,12 @@ def estimate(
     """From the truth and noise of this kind, `wider` times as wide."""
     noisy: dict[Any, Any] = {}
     for block, scale in made.scales.items():
-        level = made._tree.level_of(block)
-        exact = shape.sums(truth, level, of=2).reshape([made._tree.sizes[name] for name in block])
+        level = made.workload.level_of(block)
+        exact = shape.sums(truth, level, of=2).reshape([made.workload.sizes[name] for name in block])
         if kind == "laplace":
             noisy[block] = exact + np.rint(wider * rng.laplace(0, scale, exact.shape))
         else:
-            noisy[block] = exact * made._tree.step_of(block) + rng.normal(0, wider * scale, exact.shape)
+            noisy[block] = exact * made.workload.step_of(block) + rng.normal(0, wider * scale, exact.shape)
     return denoise_levels(made, made.residuals(noisy))
 
 
@@ -55,7 +55,7 @@ def test_its_error_estimate_is_right_on_average(kind: str) -> None:
     of the error. Under Laplace noise the identity is an approximation, above the truth by at most a third."""
     made, rng = noise(kind), np.random.default_rng(17)
     told = np.array([estimate(made, rng, kind).rmse(("b",)) ** 2 for _ in range(400)])
-    found = [made._tree.table_of(estimate(made, rng, kind, math.sqrt(1 + STEP)).blocks, ("b",)) for _ in range(400)]
+    found = [made.workload.table_of(estimate(made, rng, kind, math.sqrt(1 + STEP)).blocks, ("b",)) for _ in range(400)]
     true = np.array([((values - TRUTH) ** 2).mean() for values in found])
     spread = math.hypot(told.std(), true.std()) / math.sqrt(400)
     assert spread < 0.07 * true.mean()
@@ -70,7 +70,7 @@ def test_its_upper_limit_holds_and_it_is_nearer_than_what_was_released(kind: str
     failed, errors = 0, []
     for _ in range(200):
         one = estimate(made, rng, kind)
-        off = float(((made._tree.table_of(one.blocks, ("b",)) - TRUTH) ** 2).mean())
+        off = float(((made.workload.table_of(one.blocks, ("b",)) - TRUTH) ** 2).mean())
         failed += off > one.rmse_at_most(0.95, ("b",)).value ** 2
         errors.append(off)
     assert failed <= 24
@@ -93,7 +93,7 @@ def test_many_empty_leaves_are_called_better() -> None:
     """800 leaves, of which one in ten has rows, under noise of 10: most of the noise can be taken out."""
     rng = np.random.default_rng(8)
     shape = TreeShape((np.array([8]), np.full(8, 100)))
-    workload = TreeWorkload({"a": 8, "b": 800}, tables=[(), "a", "b"], levels="ab", shape=shape)
+    workload = Workload({"a": 8, "b": 800}, tables=[(), "a", "b"], levels="ab", shape=shape)
     made: Any = workload.with_noise(scales_within(workload.optimize(), Fraction(1, 40)))
     truth = np.where(rng.random(800) < 0.1, 200, 0)
     one = estimate(made, rng, "gaussian", truth=truth, shape=shape)

@@ -15,8 +15,7 @@ from scipy.stats import chi2
 
 from leastnoise import errors
 from leastnoise.denoise import tree_wavelet
-from leastnoise.denoise._trees.spanning_trees import spanning_tree
-from leastnoise.denoise.tree_wavelet import TreeWavelets
+from leastnoise.denoise.tree_wavelet import TreeWavelets, spanning_tree
 from leastnoise.graphs import Graph
 
 

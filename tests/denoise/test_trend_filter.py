@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise.denoise import trend_filter, trend_filter_path
-from leastnoise.denoise._trend.degrees import averaged_on_pieces, supports
-from leastnoise.denoise._trend.divergence import smoothed_divergence
-from leastnoise.denoise._trend.higher_orders import OnGraph
-from leastnoise.denoise._trend.total_variation import Network
+from leastnoise.denoise.higher_orders import OnGraph
 from leastnoise.denoise.risk import sure
+from leastnoise.denoise.total_variation import Network
+from leastnoise.denoise.trend_freedom import averaged_on_pieces, smoothed_divergence, supports
 from leastnoise.graphs import Graph
 
 
@@ -230,7 +229,7 @@ def test_a_line_is_left_alone_by_order_one_and_a_parabola_by_order_two_but_for_t
 
 
 def test_an_answer_that_is_not_good_enough_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leastnoise.denoise._trend.higher_orders.MAX_ITERATIONS", 2)
+    monkeypatch.setattr("leastnoise.denoise.higher_orders.MAX_ITERATIONS", 2)
     y = np.random.default_rng(6).standard_normal(400)
     with pytest.raises(errors.NotProved, match="tolerance="):
         trend_filter(y, 1.0, graph=Graph.grid((20, 20)), order=2, penalty=1.0)

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise.denoise import trend_filter, trend_filter_path
-from leastnoise.denoise._graph.lattices import lattices
-from leastnoise.denoise._trend.higher_orders import AlongRows
+from leastnoise.denoise.higher_orders import AlongRows
+from leastnoise.denoise.lattices import lattices
 from leastnoise.graphs import Graph
 from leastnoise.testing import seeded
 

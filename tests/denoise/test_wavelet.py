@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise.denoise import wavelet
-from leastnoise.denoise._wavelets.scale_mixture import ScaleMixture
-from leastnoise.denoise._wavelets.transform import LOW_PASS, Transform
+from leastnoise.denoise.haar import LOW_PASS, Transform
+from leastnoise.denoise.scale_mixture import ScaleMixture
 from leastnoise.graphs import Graph
 from leastnoise.testing import seeded
 
@@ -134,7 +134,7 @@ def test_degrees_of_freedom_under_laplace_noise_are_within_a_fifth() -> None:
 
 def test_fixed_degrees_of_freedom_are_the_divergence() -> None:
     """Of the rule with its priors held, by differences; edges and all."""
-    from leastnoise.denoise._graph.lattices import lattices
+    from leastnoise.denoise.lattices import lattices
     from leastnoise.denoise.wavelet import Group
 
     y = STEPS[:40] + np.random.default_rng(5).standard_normal(40)

@@ -27,7 +27,7 @@ def test_found_keys_that_are_alike_are_told_on_the_page() -> None:
     with seeded(1):
         made = ln.table(ROWS, unit="who").histogram("town", max_rows=1).release(epsilon=5, delta=1e-6)
     assert made.bins == 2
-    assert TOLD.replace('"', "&quot;") in report.page(made)
+    assert TOLD.replace('"', "&#34;") in report.page(made)
 
 
 def test_others_are_not_told() -> None:

@@ -245,7 +245,7 @@ def test_a_template_never_replaces_a_file(tmp_path: Path) -> None:
 
 
 def test_lines_are_found_in_every_way_of_writing() -> None:
-    from leastnoise._support.toml_files import TomlFile
+    from leastnoise._support.toml import TomlFile
 
     text = "# age\n'age' = 1\n\n[keys]\nsex.keys = [1]\n[keys.\"old town\"]\nrange = [0, 1]\n[[ask]]\nkind = 'count'\n"
     file = TomlFile("f", {}, text)

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from leastnoise.curator.engines import spark_errors, spark_master
-from leastnoise.curator.engines.spark_names import is_address, is_table_name, local_path, statement
+from leastnoise.curator.engines import spark_session, spark_sources
+from leastnoise.curator.engines.spark_sources import is_address, is_table_name, local_path, statement
 from leastnoise.curator.table import table
 from leastnoise.errors import EngineUnavailable, InvalidParameter, UnknownSource
 from leastnoise.testing import aggregate
@@ -165,7 +165,7 @@ def test_a_refusal_is_told_from_a_path_with_its_digits(said: str, forbidden: boo
     with pytest.raises(
         EngineUnavailable if forbidden else UnknownSource, match=None if forbidden else "could not open"
     ):
-        spark_errors.opening(fail, "s3a://lake/day=403")
+        spark_sources.opening(fail, "s3a://lake/day=403")
 
 
 def test_addresses_have_a_scheme() -> None:
@@ -186,10 +186,10 @@ def test_a_master_with_either_kind_of_number_is_asked(host: str) -> None:
         listener.listen()
         port = listener.getsockname()[1]
         name = f"[{host}]" if ":" in host else host
-        spark_master.check_answers(f"spark://nowhere.invalid:1,{name}:{port}")
-        spark_master.check_server(f"sc://{name}:{port}/;token=secret")
+        spark_session.check_master(f"spark://nowhere.invalid:1,{name}:{port}")
+        spark_session.check_server(f"sc://{name}:{port}/;token=secret")
     with pytest.raises(EngineUnavailable, match="no Spark master answers"):
-        spark_master.check_answers(f"spark://{name}:{port}")
+        spark_session.check_master(f"spark://{name}:{port}")
     with pytest.raises(EngineUnavailable, match="no Spark Connect server") as caught:
-        spark_master.check_server(f"sc://{name}:{port}/;token=secret")
+        spark_session.check_server(f"sc://{name}:{port}/;token=secret")
     assert "secret" not in str(caught.value)

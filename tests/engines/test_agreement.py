@@ -13,9 +13,9 @@ import pytest
 from dirty_rows import QUERIES, write
 from few_rows import quick_for_few_rows
 from leastnoise import stats
-from leastnoise.curator.aggregate.exact_totals import Aggregate
-from leastnoise.curator.aggregate.unit_statistics import LARGEST
 from leastnoise.curator.engines.spark import Spark
+from leastnoise.curator.rows.totals import Aggregate
+from leastnoise.curator.rows.unit_statistics import LARGEST
 from leastnoise.curator.table import Table, table
 from leastnoise.errors import ReadingFailed
 from leastnoise.testing import aggregate, seeded

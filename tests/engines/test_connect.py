@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from ibis.expr.operations import InMemoryTable
 
 import leastnoise as ln
 from dirty_rows import QUERIES, write
-from leastnoise.curator.engines import spark_server
+from leastnoise.curator.engines import spark_settings
 from leastnoise.curator.table import table
 from leastnoise.errors import EngineUnavailable, ReadingFailed, UnknownSource
 from leastnoise.testing import aggregate
@@ -82,7 +83,7 @@ def test_a_server_that_is_gone_is_asked_a_few_times_only(
     server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The client's own rule is to ask for ten minutes, which nothing of ours may follow: not the question before a
-    debit, not a query whose server is lost, and not what drops the views and puts back the settings after it."""
+    debit, not a query whose server is lost, and not what drops the tables of keys after it."""
     from pyspark.sql.connect.client.retries import RetryPolicy
     from pyspark.sql.connect.session import SparkSession
 
@@ -95,13 +96,15 @@ def test_a_server_that_is_gone_is_asked_a_few_times_only(
 
     made = SparkSession.builder.remote(server).create()
     frame = made.sql("SELECT id AS who FROM range(3)")
+    monkeypatch.setattr(spark_settings, "RETRIES", 0)
+    monkeypatch.setattr(spark_settings, "READ_RETRIES", 0)
     opened = table(frame, unit="who", name="rows")
     engine: Any = opened._data.engine
-    for session in (made, engine.session):
-        session.client.set_retry_policies([Usual()])
+    made.client.set_retry_policies([Usual()])
+    own = engine.session.client.get_retry_policies()
+    assert own
+    assert all(policy.max_retries == 0 for policy in own)
     budget = ln.Budget.open(tmp_path / "city.ledger", epsilon=1, delta=1e-6)
-    monkeypatch.setattr(spark_server, "RETRIES", 0)
-    monkeypatch.setattr(spark_server, "READ_RETRIES", 0)
 
     def lose(frame: Any) -> None:
         for session in (made, engine.session):
@@ -119,6 +122,48 @@ def test_a_server_that_is_gone_is_asked_a_few_times_only(
     assert budget.remaining.share == 1
     monkeypatch.undo()
     made.stop()
+
+
+def test_keys_are_there_until_the_last_query_that_names_them_has_ended(server: str) -> None:
+    """A server looks names up when it reads, and queries in two threads may name one table of keys."""
+    from pyspark.sql.connect.session import SparkSession
+
+    theirs = SparkSession.builder.remote(server).create()
+    rows = table(theirs.sql("SELECT id AS who, id % 2 AS place FROM range(3)"), unit="who")
+    joined = rows.join_public({"place": [0, 1], "zone": ["a", "b"]}, on="place")
+    expression, engine = joined._data.rows, cast(Any, joined._data.engine)
+    assert expression.op().find(InMemoryTable)
+
+    def read_twice(frame: Any) -> list[int]:
+        return [engine.fetch(expression).num_rows, frame.count()]
+
+    assert engine._read(expression, read_twice) == [3, 3]
+    left = [each.name for each in engine.session.catalog.listTables() if each.isTemporary]
+    assert left
+    assert all(name.startswith("leastnoise_rows_") for name in left)
+    theirs.stop()
+
+
+def test_the_end_of_one_session_of_ours_ends_no_other(server: str) -> None:
+    """A table may be forgotten while another one is read: the threads of PySpark's client are of the whole process."""
+    from pyspark.sql.connect.client.reattach import ExecutePlanResponseReattachableIterator as Answers
+    from pyspark.sql.connect.session import SparkSession
+
+    theirs = SparkSession.builder.remote(server).create()
+    one, other = (table(theirs.range(3).withColumnRenamed("id", "who"), unit="who") for _ in range(2))
+    ended: Any = one._data.engine
+
+    def end(frame: Any) -> int:
+        threads = Answers._get_or_create_release_thread_pool()
+        spark_settings.end(ended.session)
+        assert Answers._get_or_create_release_thread_pool() is threads
+        return int(frame.count())
+
+    engine: Any = other._data.engine
+    assert engine._read(other.rows, end) == 3
+    with pytest.raises(EngineUnavailable):
+        aggregate(one.count_units())
+    theirs.stop()
 
 
 def test_no_function_of_a_session_of_a_server_changes_an_integer(server: str) -> None:
@@ -145,6 +190,6 @@ def test_a_setting_of_the_server_is_no_setting_of_a_client(server: str, tmp_path
 
 
 def test_what_answers_and_is_no_server_is_refused(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spark_server, "RETRIES", 0)
+    monkeypatch.setattr(spark_settings, "RETRIES", 0)
     with pytest.raises(EngineUnavailable, match="does not open a session of Spark Connect"):
         table("anything", unit="who", engine=cluster.master.replace("spark://", "sc://"))

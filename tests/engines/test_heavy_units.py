@@ -5,6 +5,8 @@ And keys that nobody listed come to the driver in parts.
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from leastnoise.curator.aggregate import sent_lists, unit_lists
 from leastnoise.curator.queries import unknown_keys
-from leastnoise.curator.queries.bin_totals import BinnedQuery
+from leastnoise.curator.rows import keeping
 from leastnoise.curator.table import Table, table
 from leastnoise.errors import ReadingFailed
 from leastnoise.testing import aggregate, seeded
@@ -56,42 +57,61 @@ def test_what_is_sent_does_not_grow_with_the_heaviest_unit(kind: str, both: tupl
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # sockets that PySpark leaves
 @pytest.mark.parametrize("in_a_bin", [5, 2, 1])
-def test_lists_in_python_send_as_little(
+def test_for_the_loop_every_row_is_sent_once(
     in_a_bin: int, both: tuple[Table, Table], session: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As tables of millions of rows are asked: every task sends chunks of what its lists hold, fewer than units."""
-    monkeypatch.setattr(BinnedQuery, "_by_sql", lambda *_: pytest.fail("lists were to be used"))
-    monkeypatch.setattr(unit_lists, "MANY_ROWS", 0)
+    """As tables of millions of rows are asked: the rows go to the task of their unit, and of every task its bins."""
+    monkeypatch.setattr(keeping, "MANY_ROWS", 0)
+    monkeypatch.setattr(keeping, "in_sql", lambda *_: pytest.fail("the loop was to be used"))
     last = max(jobs(session), default=-1)
     asked = [each.histogram("bin", keys=range(BINS), max_rows=5, max_per_bin=in_a_bin) for each in both]
     embedded, distributed = (aggregate(query).values.tolist() for query in asked)
     assert embedded == distributed
-    assert 0 < sent(session, last) < 3000
+    assert ROWS <= sent(session, last) < ROWS + 20 * BINS
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_where_python_fails_the_next_attempt_goes_by_sql(
     both: tuple[Table, Table], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So a worker without memory for lists costs time, and no budget."""
+    """So a worker without memory for Python costs time, and no budget."""
 
-    class Failing(sent_lists.Rule):
-        def send(self, batches: Any) -> Any:
-            raise MemoryError
+    driver, keep = os.getpid(), keeping.Loop.__call__
 
-    monkeypatch.setattr(unit_lists, "MANY_ROWS", 0)
-    monkeypatch.setattr(sent_lists, "Rule", Failing)
+    class Failing(keeping.Loop):
+        def __call__(self, batches: Any) -> Any:
+            if os.getpid() != driver:
+                raise MemoryError
+            return keep(self, batches)
+
+    monkeypatch.setattr(keeping, "MANY_ROWS", 0)
     monkeypatch.setattr(both[1]._data.engine, "_workers_failed", False)  # as it was, for the tests after this one
     embedded, distributed = (each.histogram("bin", keys=range(BINS), max_rows=5) for each in both)
-    with pytest.raises(ReadingFailed):
-        aggregate(distributed)
-    assert aggregate(distributed).values.tolist() == aggregate(embedded).values.tolist()
+    whole = aggregate(embedded).values.tolist()
+    with monkeypatch.context() as failing:
+        failing.setattr(keeping, "Loop", Failing)
+        with pytest.raises(ReadingFailed):
+            aggregate(distributed)
+        assert aggregate(distributed).values.tolist() == whole
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_rows_are_sorted_after_they_were_sent(both: tuple[Table, Table], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loop is right only where a unit is one run of one partition: so says Spark's plan."""
+    query = both[1].histogram("bin", keys=range(BINS), max_rows=5)
+    named = query._named()  # type: ignore[attr-defined]
+    engine: Any = both[1]._data.engine
+    monkeypatch.setattr(keeping, "MANY_ROWS", 0)
+    with keeping.kept(query._coded(named), query._rule(named.unit), engine) as kept:  # type: ignore[attr-defined]
+        plan = engine._frames[kept.get_name()]._jdf.queryExecution().executedPlan().toString()
+    steps = re.findall(r"Exchange hashpartitioning|Sort|MapInArrow|Exchange", plan)
+    assert steps[:3] == ["MapInArrow", "Sort", "Exchange hashpartitioning"], plan
 
 
 def test_sql_names_no_function_of_ours(both: tuple[Table, Table]) -> None:
     for kind in QUESTIONS:
         text = QUESTIONS[kind](both[1]).sql()
-        assert "leastnoise_smallest" not in text
+        assert not re.search(r"leastnoise_\w*\(", text)
     assert "ROW_NUMBER()" in QUESTIONS["max_rows"](both[1]).sql().upper()
 
 
@@ -129,13 +149,13 @@ def test_keys_come_in_parts_and_show_by_the_same_noise(
     """With batches of seven keys, of fifty: each of them once, in the order of keys on both engines."""
     monkeypatch.setattr(unknown_keys, "BATCH_KEYS", 7)
     parts: list[int] = []
-    original = unknown_keys.ShownKeys._shown
+    original = unknown_keys.UnknownKeys._shown
 
-    def shown(self: Any, batch: pa.Table) -> Any:
+    def shown(self: Any, plan: Any, batch: pa.Table) -> Any:
         parts.append(batch.num_rows)
-        return original(self, batch)
+        return original(self, plan, batch)
 
-    monkeypatch.setattr(unknown_keys.ShownKeys, "_shown", shown)
+    monkeypatch.setattr(unknown_keys.UnknownKeys, "_shown", shown)
     made = []
     for rows in both:
         with seeded(24):

@@ -9,8 +9,8 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors
+from leastnoise.curator.engines.names import unique
 from leastnoise.curator.engines.spark import Spark
-from leastnoise.curator.engines.temporary_names import unique
 from leastnoise.testing import aggregate
 
 pytestmark = pytest.mark.spark

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import leastnoise as ln
-from leastnoise.curator.aggregate import unit_lists
 from leastnoise.curator.engines import spark_session, spark_workers
+from leastnoise.curator.rows import keeping
 from leastnoise.errors import EngineUnavailable, ReadingFailed
 from leastnoise.testing import aggregate
 
@@ -62,7 +62,7 @@ def test_what_workers_lack_is_said_before_it_is_paid_for(
     assert budget.remaining.share == 1
     ln.table(frame, unit="who", name="rows").count_units().release(budget=budget, share=0.1)  # needs no Python there
     with monkeypatch.context() as many:  # of many rows Python there is quicker, and SQL gives the same without it
-        many.setattr(unit_lists, "MANY_ROWS", 0)
+        many.setattr(keeping, "MANY_ROWS", 0)
         of_two = ln.table(frame, unit="who", name="rows").histogram("odd", keys=range(2), max_rows=1)
         assert aggregate(of_two).values.tolist() == [3, 3]
     session.sparkContext.addPyFile(package(tmp_path))

@@ -177,12 +177,18 @@ def test_a_set_of_tables_is_a_workbook(tmp_path: Path) -> None:
     e = r.denoise()
     book = openpyxl.load_workbook(r.to_excel(tmp_path / "tables.xlsx", estimate=e, allow_seeded=True))
     assert book.sheetnames == ["About", "the total", "a", "b", "a x b"]
-    rows = [[cell.value for cell in row] for row in book["a x b"].iter_rows()]
+    every = [[cell.value for cell in row] for row in book["a x b"].iter_rows()]
+    rows = [row[:7] for row in every]
     assert rows[0] == ["a", "b", "value", "low", "high", "denoised", "denoised_error"]
     assert np.array([row[6] for row in rows[1:]]) == pytest.approx(np.full(9, e["a", "b"].rmse))
     assert e["a", "b"].to_pandas()["denoised_error"].tolist() == [e["a", "b"].rmse] * 9
     assert np.array([row[2] for row in rows[1:]], dtype=float) == pytest.approx(r["a", "b"].values)
     assert np.array([row[5] for row in rows[1:]], dtype=float) == pytest.approx(e["a", "b"].values)
+    two_way = [row[8:] for row in every]  # the same values, the second column across
+    assert two_way[0] == ["a \\ b", "=1", "v/w", "missing or other"]
+    assert [row[0] for row in two_way[1:4]] == ["x", "y", "missing or other"]
+    assert np.array([row[1:] for row in two_way[1:4]], dtype=float) == pytest.approx(r["a", "b"].to_numpy())
+    assert all(cell is None for row in two_way[4:] for cell in row)
     about = [cell.value for cell in book["About"]["A"] if cell.value]
     assert any("epsilon" in line or "mu = " in line for line in about)
 
@@ -203,6 +209,15 @@ def test_whole_numbers_are_shown_whole(tmp_path: Path) -> None:
     assert [row[names.index("value")] for row in rows] == list(map(str, values))
     real = [123_456_789_012_345.0, 0.123_456_789_012_345, float("nan")]
     assert sheets.cells("share", np.array(real), None) == [real[0], 0.123_456_789_012, None]
+
+
+def test_numbers_are_shown_to_two_digits_of_their_error(tmp_path: Path) -> None:
+    for sigma, pattern in ((0.004, "0.0000"), (4.2, "0.0"), (420.0, "0")):
+        r = ln.wrap([1.23456, 2.5], sigma=sigma)  # 95 % is about twice as much
+        page = openpyxl.load_workbook(r.to_excel(tmp_path / "r.xlsx"))["Numbers"]
+        shown = {cell.number_format for row in page.iter_rows(min_row=2) for cell in row[1:4]}
+        assert shown == {pattern}
+        assert page["B2"].value == 1.23456  # shown, and no less exact
 
 
 def test_print_shows_the_values() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import closed_forms
 from fuzzing import add, seeds
-from leastnoise.privacy.accounting import composing, discretisation
+from leastnoise.privacy.accounting import composing, grids
 from leastnoise.privacy.accounting.loss_measure import LossMeasure, floor
 
 pytestmark = pytest.mark.slow
@@ -60,6 +60,6 @@ def test_rounding_the_wrong_way_is_caught(monkeypatch: pytest.MonkeyPatch) -> No
         mutant.setattr(LossMeasure, "__mul__", floored)
         assert caught("responses")
     with monkeypatch.context() as mutant:
-        for module in (composing, discretisation):
+        for module in (composing, grids):
             mutant.setattr(module, "ceiling", floor)
         assert caught("laplace")

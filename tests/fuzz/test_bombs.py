@@ -27,8 +27,10 @@ ANSWERS = {
     "numbers: a long name many times": 10**6,
     "edges: a long name many times": 1,
     "keys: a dictionary of many words": 10,  # the lie is in the other column
+    "public table: a dictionary of many words": 10,
     "rows: a dictionary of many words": [2],
     "keys: a page that claims to unpack": 10,
+    "public table: a page that claims to unpack": 10,
     "rows: a page that claims to unpack": [2],
     "lines: one long line": [0],  # at the end of a file, what is beyond the longest line is no row
     "lines: a line of commas": [0],

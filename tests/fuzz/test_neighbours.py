@@ -12,14 +12,13 @@ import ibis
 import pytest
 
 from fuzzing import MINUTES, add, seeds
-from leastnoise.curator import unit_table
-from leastnoise.curator.aggregate import bounding, unit_lists
-from leastnoise.curator.aggregate.nearest_node import WEIGHT_BITS, KernelWeights
+from leastnoise.curator import transform
 from leastnoise.curator.queries import kernel_histogram
-from leastnoise.curator.queries.clipped_values import ClippedValues
-from leastnoise.curator.queries.count import Count
 from leastnoise.curator.queries.query import Query
+from leastnoise.curator.queries.statistics import Counts, Sum
 from leastnoise.curator.queries.vector import VectorQuery
+from leastnoise.curator.rows import keeping, priorities
+from leastnoise.curator.rows.points import WEIGHT_BITS, KernelWeights
 from leastnoise.testing import aggregate
 from neighbouring import Search, remembered_sql
 
@@ -41,8 +40,8 @@ def fast() -> Iterator[None]:
 def test_no_unit_changes_more_than_is_claimed() -> None:
     search = Search(bases=3 if MINUTES else 1)
     for seed in seeds(28, parts=8):
-        many = 0 if seed % 2 else unit_lists.MANY_ROWS  # rows from which on lists are kept, on DuckDB
-        with mock.patch.object(unit_lists, "MANY_ROWS", many):
+        many = 0 if seed % 2 else keeping.MANY_ROWS  # rows from which on the loop is asked
+        with mock.patch.object(keeping, "MANY_ROWS", many):
             for broken in search.broken(seed):
                 add(f"neighbouring tables, {search.kind(seed)}", 1)
                 assert not broken, (seed, search.kind(seed), broken)
@@ -54,10 +53,11 @@ def looser(name: str) -> Callable[[Query], Query]:
 
 
 def wider_clip(asked: Query) -> Query:
-    assert isinstance(asked, ClippedValues)
+    assert isinstance(asked, Sum)
     clip = asked.clip
     low, high = clip.lowest - 2**20, clip.highest + 2**20
-    return replace(asked, clip=replace(clip, low=low * clip.grid, high=high * clip.grid, lowest=low, highest=high))
+    wider = replace(clip, low=low * clip.grid, high=high * clip.grid, lowest=low, highest=high)
+    return replace(asked, asked=replace(asked.asked, clips=(wider,)))
 
 
 def wider_norm(asked: Query) -> Query:
@@ -66,34 +66,34 @@ def wider_norm(asked: Query) -> Query:
 
 
 def units_twice(asked: Query) -> Query:
-    return Count.of(asked._data, max_rows=2)
+    return Counts.of(asked._data, (), None, "drop", max_rows=2)
 
 
 def nobody_counts() -> Any:
     def with_unit_word(rows: Any, unit: tuple[str, ...], engine: Any) -> Any:
-        return rows.mutate(_unit=bounding.word(rows[unit[0]], unit[0], engine).fill_null(0))
+        return rows.mutate(_unit=priorities.word(rows[unit[0]], unit[0], engine).fill_null(0))
 
-    return mock.patch.object(bounding, "with_unit_word", with_unit_word)
+    return mock.patch.object(priorities, "with_unit_word", with_unit_word)
 
 
 def all_one_unit() -> Any:
     """Two people who are taken for one share one person's limit, and either frees it for the other."""
-    whole = bounding.with_unit_word
+    whole = priorities.with_unit_word
 
     def with_unit_word(rows: Any, unit: tuple[str, ...], engine: Any) -> Any:
         return whole(rows.mutate(**{name: rows[name].isnull().nullif(True) for name in unit}), unit, engine)
 
-    return mock.patch.object(bounding, "with_unit_word", with_unit_word)
+    return mock.patch.object(priorities, "with_unit_word", with_unit_word)
 
 
 def first_come() -> Any:
     """Which rows are kept depends on where they stand in the file."""
 
-    def bounded(rows: Any, *, unit: tuple[str, ...], limits: Any, **_: Any) -> Any:
-        rows = rows.mutate(_rank=ibis.row_number().over(ibis.window(group_by=list(unit))))
-        return rows.filter(rows["_rank"] < limits.max_rows).select("code")
+    def in_sql(rows: Any, rule: Any) -> Any:
+        rows = rows.mutate(_rank=ibis.row_number().over(ibis.window(group_by=list(rule.unit))))
+        return rows.filter(rows["_rank"] < rule.limits.max_rows).select(*rule.keep)
 
-    return mock.patch.object(bounding, "bounded", bounded)
+    return mock.patch.object(keeping, "in_sql", in_sql)
 
 
 @contextmanager
@@ -110,13 +110,13 @@ def heavy_kernel() -> Iterator[None]:
 
 def what_others_have() -> Any:
     """A unit's statistic that depends on the rows of others."""
-    whole = unit_table.one_row_a_unit
+    whole = transform.one_row_a_unit
 
     def one_row_a_unit(rows: Any, columns: Any, **of: Any) -> Any:
         made = whole(rows, columns, **of)
         return made.mutate(**{name: made[name].min().over(ibis.window()) for name in columns})
 
-    return mock.patch.object(unit_table, "one_row_a_unit", one_row_a_unit)
+    return mock.patch.object(transform, "one_row_a_unit", one_row_a_unit)
 
 
 @dataclass(frozen=True)

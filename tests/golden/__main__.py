@@ -10,7 +10,6 @@ import warnings
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in the tests: sums are added in one order
-os.environ.setdefault("LEASTNOISE_CACHE", "off")
 sys.path.append(str(Path(__file__).resolve().parents[1] / "support"))
 
 import golden_files

@@ -28,7 +28,8 @@ KINDS = (
 ESTIMATES = ("histogram", "crosstabs")
 COMMANDS = (
     "", "sigma", "epsilon", "delta", "plan", "compare", "release", "count", "histogram", "sum", "mean", "quantile",
-    "summarize", "crosstabs", "suggest-limits", "private-check", "keys", "denoise", "report", "show", "export", "run",
+    "summarize", "crosstabs", "vector-sum", "vector-mean", "suggest-limits", "suggest-clip",
+    "private-check", "keys", "denoise", "report", "show", "export", "run",
     "studio", "demo", "budget", "budget show", "budget create", "budget close", "budget reopen", "budget allocate",
     "budget return", "budget move",
 )  # fmt: skip

@@ -91,6 +91,16 @@ def test_a_graph_survives_pickling_frozen():
             array[0] = 1
 
 
+@pytest.mark.parametrize(("shape", "periodic"), [((5,), False), ((5,), True), ((2, 3, 4), False), ((3, 4), True)])
+def test_a_grid_remembers_its_shape(shape, periodic):
+    graph = Graph.grid(shape, periodic=periodic)
+    for one in (graph, pickle.loads(pickle.dumps(graph))):
+        assert (one.grid_shape, one.periodic) == (shape, periodic)
+        assert one.edges.tolist() == graph.edges.tolist()
+    assert Graph.from_edges(graph.size, graph.edges).grid_shape is None
+    assert Graph.path(3).grid_shape == Graph.cycle(3).grid_shape == (3,)
+
+
 def test_the_real_map(data):
     graph = Graph.from_parquet(data / "taxi" / "nodes.parquet", data / "taxi" / "edges.parquet", weight="length_m")
     assert repr(graph) == "<Graph of 3,874 nodes and 7,041 edges, connected>"

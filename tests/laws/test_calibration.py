@@ -51,9 +51,9 @@ def test_delta_of_sigma_never_exceeds_delta_and_sigma_is_least(
 @example(1.0, 1e-6, 5.0)
 @example(0.0, 1e-12, 1.0)
 @example(1e3, 0.5, 1.0)
-def test_sigma_near_doubles_is_that_of_the_search_or_less(epsilon: float, delta: float, sensitivity: float) -> None:
+def test_sigma_from_guess_is_that_of_the_search_or_less(epsilon: float, delta: float, sensitivity: float) -> None:
     """Where one ball near a proposal in doubles decides, the answer is the same double, or the one below it."""
-    near = proof._sigma_near_doubles(epsilon, delta, sensitivity)
+    near = proof._sigma_from_guess(epsilon, delta, sensitivity)
     if near is not None:
         searched = proof._sigma_by_search(epsilon, delta, sensitivity)
         assert near == searched or near == math.nextafter(searched, 0)
@@ -65,7 +65,7 @@ def test_everyday_sigmas_are_decided_near_doubles() -> None:
     """No search in balls is needed for any of these: that is what makes them fast."""
     for epsilon in np.logspace(-6, 3, 37).tolist():
         for delta in [0.5, 0.1, *np.logspace(-15, -2, 14).tolist(), 1e-30, 1e-100, 1e-300]:
-            assert proof._sigma_near_doubles(epsilon, delta, 1.0) is not None, (epsilon, delta)
+            assert proof._sigma_from_guess(epsilon, delta, 1.0) is not None, (epsilon, delta)
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_a_wrong_proposal_changes_no_sigma(monkeypatch: pytest.MonkeyPatch, lie:
     """The doubles are trusted in nothing."""
     points = [(1.0, 1e-6, 5.0), (0.01, 1e-3, 1.0), (30.0, 1e-12, 1e-3), (0.0, 0.1, 1.0), (1e-5, 1e-200, 1.0)]
     honest = [ln.sigma(epsilon=e, delta=d, sensitivity=s) for e, d, s in points]
-    mu = proof.near_mu
-    monkeypatch.setattr(proof, "near_mu", lambda epsilon, delta: mu(epsilon, delta) * lie)
+    mu = proof.approximate_mu
+    monkeypatch.setattr(proof, "approximate_mu", lambda epsilon, delta: mu(epsilon, delta) * lie)
     assert [ln.sigma(epsilon=e, delta=d, sensitivity=s) for e, d, s in points] == honest
 
 

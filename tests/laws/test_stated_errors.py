@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 
 import leastnoise as ln
 from leastnoise import plot, report
-from leastnoise._support import number_format
+from leastnoise._support.text import about, rounded
 from leastnoise.domain import Steps
 from leastnoise.privacy.distributions import Gaussian, Laplace
 from leastnoise.releases.mean import MeanRelease, half_widths
-from leastnoise.releases.quantile_histogram import HistogramQuantiles, rank_error
-from leastnoise.releases.sum_moments import moments
+from leastnoise.releases.quantile_histogram import HistogramQuantiles, moments, rank_error
 from leastnoise.testing import seeded
 from leastnoise.workload.ordered import prefix_strategy
 
@@ -42,7 +41,7 @@ def means(mechanism: str, rows: int, value: int) -> MeanRelease:
             mechanism=mechanism,  # type: ignore[arg-type]
         )
     domain = ln.domain.product(["bin"], range(BINS))
-    return MeanRelease(components=parts, centre=CENTRE, half_range=HALF, within=(16.0, 90.0), domain=domain)
+    return MeanRelease.of(parts, centre=CENTRE, half_range=HALF, within=(16.0, 90.0), domain=domain)
 
 
 @pytest.mark.parametrize("mechanism", LAWS)
@@ -53,10 +52,8 @@ def test_a_published_sum_and_count_are_off_by_what_is_told(mechanism: str) -> No
         within = float((np.abs(columns[name] - truth) <= most).mean())
         assert abs(within - 0.95) < SLACK, name
         assert f"{name} is off by at most" in made.explain() or f"{name} by at most" in made.explain()
-        assert number_format.rounded(most) in made.explain()
-    assert (
-        number_format.rounded(made.components.distribution.half_width(0.95)) not in made.explain()
-    )  # of the centred sum, which is not shown
+        assert rounded(most) in made.explain()
+    assert rounded(made.distribution.half_width(0.95)) not in made.explain()  # of the centred sum, which is not shown
 
 
 @pytest.mark.parametrize("mechanism", LAWS)
@@ -78,7 +75,7 @@ def test_the_mean_over_all_bins_lies_in_its_interval(mechanism: str, rows: int) 
     if rows:
         assert usual.low <= usual.value == found.value <= usual.high
         assert found.low <= 60 <= found.high
-        noise = made.components.std * BINS**0.5 / (BINS * rows)  # of the mean of all, at the clip's centre
+        noise = made.std * BINS**0.5 / (BINS * rows)  # of the mean of all, at the clip's centre
         assert usual.high - usual.low < 2 * 2.5 * 2 * noise
     else:
         assert (usual.low, usual.high) == made.within
@@ -135,26 +132,26 @@ def test_what_to_expect_of_a_mean_and_a_quantile_is_told_before_a_row_is_read() 
     assert expected.half_widths == {"sum": want.sum, "count": want.count, "mean_times_rows": want.mean_times_rows}
     told = str(expected)
     for number in expected.half_widths.values():
-        assert number_format.rounded(number) in told
-    assert f"{number_format.rounded(want.mean_times_rows / 1_000, 3)} for 1,000" in told
+        assert rounded(number) in told
+    assert f"{rounded(want.mean_times_rows / 1_000, 3)} for 1,000" in told
     ranked = table.quantile("age", [0.5], clip=(16, 90), bins=100, max_rows=1).expect(**asked)  # type: ignore[arg-type]
     rows = rank_error(Gaussian(ranked.sigma, 1.0), moments(prefix_strategy(100)), level=0.5)
     assert ranked.half_widths == {"rank at 0.5": rows}
-    assert f"{number_format.rounded(rows, 3)} rows at level 0.5" in str(ranked)
+    assert f"{rounded(rows, 3)} rows at level 0.5" in str(ranked)
 
 
 def test_the_page_of_a_mean_tells_the_error_of_the_sum_that_it_shows() -> None:
     made = means("gaussian", 1_000, 40)
     text = report.page(made)
-    assert f"a sum is off by at most {number_format.rounded(made.half_widths().sum)}" in text
-    assert f"off by at most {made.components.distribution.half_width(0.95):,.4g}" not in text
+    assert f"a sum is off by at most {rounded(made.half_widths().sum)}" in text
+    assert f"off by at most {made.distribution.half_width(0.95):,.4g}" not in text
 
 
 def test_an_estimated_error_is_told_to_two_digits_and_kept_to_all(tmp_path: Path) -> None:
     release = ln.release(np.arange(400) % 7, sensitivity=1, epsilon=0.2, delta=1e-6)
     estimate = release.denoise()
     assert estimate.rmse is not None
-    told, every = number_format.about(estimate.rmse), f"{estimate.rmse:.3g}"
+    told, every = about(estimate.rmse), f"{estimate.rmse:.3g}"
     candidates = [e for name, e in estimate.parameters["errors"].items() if name != "raw"]
     for text in (
         estimate.explain(),
@@ -165,12 +162,12 @@ def test_an_estimated_error_is_told_to_two_digits_and_kept_to_all(tmp_path: Path
         assert told in " ".join(text.split())
         assert every == told.removeprefix("about ") or f" {every}" not in text
     for error in candidates:
-        assert number_format.about(error) in estimate.explain()
+        assert about(error) in estimate.explain()
     estimate.save(tmp_path / "e.parquet")
     assert ln.load(tmp_path / "e.parquet").rmse == estimate.rmse
 
 
 @given(number=st.floats(1e-300, 1e300), size=st.integers(2, 6))
 def test_digits_are_rounded_not_lost(number: float, size: int) -> None:
-    shown = float(number_format.rounded(number, size).replace(",", ""))
+    shown = float(rounded(number, size).replace(",", ""))
     assert shown == float(f"{number:.{size - 1}e}")

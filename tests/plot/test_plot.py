@@ -10,7 +10,6 @@ A test that fails leaves what it drew and the difference in tests/plot/images/fa
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Callable
@@ -31,12 +30,13 @@ from matplotlib.testing.compare import compare_images
 import leastnoise as ln
 import pages
 import table_pages
-from leastnoise import datasets, errors, plot, report
+from leastnoise import datasets, errors, plot
 from leastnoise.domain import Domain, Lattice, product
 from leastnoise.graphs import Graph
-from leastnoise.plot.zones import EMPTY
+from leastnoise.pictures.maps import Ground
+from leastnoise.pictures.palette import LIGHT
+from leastnoise.pictures.picture import shades_for
 from leastnoise.testing import seeded
-from page_parser import Page
 from table_pages import denoised
 
 IMAGES = Path(__file__).parent / "images"
@@ -56,12 +56,14 @@ def path() -> Any:
 
 
 def small_budget() -> Any:
-    """A year of releases; every third with Laplace noise, one of them void."""
+    """A year of releases; every third with Laplace noise, and what an allocation did not use."""
     spent = [(Fraction(0), Fraction(1, 4)) if i % 3 == 0 else (Fraction(1, 12), Fraction(0)) for i in range(9)]
     spent.append((-Fraction(1, 12), Fraction(0)))
     entries = [
         SimpleNamespace(
             created_at=datetime(2026, 1 + i, 3, tzinfo=UTC),
+            number=i + 1,
+            note="city map" if i == 1 else "",
             kind="release",
             allocation="",
             gaussian=g,
@@ -70,7 +72,7 @@ def small_budget() -> Any:
         )
         for i, (g, p) in enumerate(spent)
     ]
-    terms = SimpleNamespace(epsilon=3, delta=1e-6, unit="taxi", neighbours="add-remove", pure_instead=False)
+    terms = SimpleNamespace(epsilon=3, delta=1e-6, unit="taxi", neighbours="add-remove")
     return SimpleNamespace(terms=terms, history=lambda: entries)
 
 
@@ -182,20 +184,30 @@ def test_where_zones_overlap_the_first_shows() -> None:
         release = pages.overlapping()
     drawn = release.plot(zones=pages.OVERLAPPING)
     painted = drawn.collections[0]
+    west, south, east, north = pages.OVERLAPPING.box
+    ground = Ground(np.array([west, south]), np.array([east, north]), degrees=True)
+    for name in list(drawn.texts):
+        name.remove()
     canvas = FigureCanvasAgg(drawn.figure)
     canvas.draw()
     pixels = np.asarray(canvas.buffer_rgba())
     values = dict(zip(("city", "isles", "land"), release.values.tolist(), strict=True))
     for name, place in pages.INSIDE.items():
-        right, up = drawn.transData.transform(place)
+        right, up = drawn.transData.transform(ground.places(np.array(place)))
         seen = pixels[pixels.shape[0] - 1 - round(up), round(right)] / 255
-        colour = painted.to_rgba(values[name]) if name in values else mpl.colors.to_rgba(EMPTY)
+        colour = painted.to_rgba(values[name]) if name in values else mpl.colors.to_rgba(LIGHT["none"])
         np.testing.assert_allclose(seen, colour, atol=0.02, err_msg=name)
 
 
 def test_every_kind_of_release_draws_itself() -> None:
     for name in (*pages.KINDS, "estimate"):
         assert pages.kind(name).plot().figure is not None
+
+
+def test_a_set_and_its_estimate_draw_their_tables_of_one_column() -> None:
+    for of in (table_pages.people(), denoised("people")):
+        drawn = of.plot()
+        assert [one.get_title(loc="left") for one in drawn] == ["district", "age", "sex", "job", "income"]
 
 
 @pytest.mark.parametrize("columns", [(), ("job",), ("age",), ("age", "sex"), ("district", "job")])
@@ -230,11 +242,12 @@ def test_a_budget_draws_itself(tmp_path: Path) -> None:
     budget = ln.Budget.open(tmp_path / "city.ledger", epsilon=1, delta=1e-6)
     assert "No release yet" in _words(budget.plot())
     ln.release(np.array([1, 2]), sensitivity=1, budget=budget, share=0.25)
-    assert "25 %" in _words(budget.plot())
+    assert "25 % used by releases" in _words(budget.plot())
     budget._close(budget.history()[0].release, "rows could not be read")
     budget.reopen(reason="mended")
-    assert "25 %" in _words(budget.plot())
-    assert budget.plot().lines[0].get_ydata().tolist() == [0, 25, 25, 25, 25]  # opening, three entries, the end
+    assert "25 % used by releases" in _words(budget.plot())
+    budget.allocate("maps", share=0.5)
+    assert [bar.get_width() for bar in budget.plot().patches] == pytest.approx([25, 50, 25])
 
 
 def _words(ax: Any) -> str:
@@ -243,19 +256,18 @@ def _words(ax: Any) -> str:
 
 def test_the_caption_tells_noise_guarantee_and_seed() -> None:
     words = _words(pages.kind("few").plot())
-    for told in ("standard deviation 8.063", "(0.5, 1e-06)-DP", "SEEDED", "95 % intervals"):
+    for told in ("standard deviation 8.063", "(0.5, 1e-06)-DP", "SEEDED", "95% intervals"):
         assert told in words
 
 
 def test_negative_noise_shares_the_palest_colour_and_negative_truth_does_not() -> None:
-    from leastnoise.plot import maps
-
-    counts = maps.scale([np.array([-3.0, 0.0, 50.0])], signed=None, noise=2.0)
-    assert counts.norm(-3.0) == counts.norm(0.0) == 0.0
-    assert counts.extend == "min"
-    signed = maps.scale([np.array([-40.0, 0.0, 50.0])], signed=None, noise=2.0)
-    assert signed.norm(0.0) == 0.5
-    assert signed.norm(-40.0) < 0.5
+    counts = shades_for([np.array([-3.0, 0.0, 50.0])], noise=2.0)
+    assert counts.part([-3.0, 0.0]).tolist() == [0.0, 0.0]
+    signed = shades_for([np.array([-40.0, 0.0, 50.0])], noise=2.0)
+    assert signed.part(0.0) == 0.5
+    assert signed.part(-40.0) < 0.5
+    high = shades_for([np.array([90.0, 100.0])])
+    assert high.part([90.0, 100.0]).tolist() == [0.0, 1.0]
 
 
 def test_nothing_global_is_touched() -> None:
@@ -347,9 +359,9 @@ def test_several_guarantees_are_named_and_alike() -> None:
     lines = ax.get_lines()[1:]  # the first is guessing
     assert len({(line.get_color(), str(line.get_linestyle())) for line in lines}) == len(SEVERAL)
     for line, guarantee in zip(lines, SEVERAL.values(), strict=True):
-        least = guarantee.tradeoff(line.get_xdata())
-        assert (line.get_ydata() <= least + 1e-12).all()
-        assert np.median(least - line.get_ydata()) < 1e-4
+        most = 100 * (1 - guarantee.tradeoff(np.asarray(line.get_xdata()) / 100))
+        assert (line.get_ydata() >= most - 1e-10).all()
+        assert np.median(line.get_ydata() - most) < 1e-2
     own = plot.profile({"a": ln.PureDP(1)}, colours={"a": "red"}).get_lines()[0]
     assert own.get_color() == "red"
     first = next(iter(SEVERAL))
@@ -380,5 +392,7 @@ def test_cells_of_degrees_are_as_wide_as_they_are_on_the_ground(
     cells = Lattice(*names, step).box(x=box[0], y=box[1])
     made = replace(ln.wrap(np.arange(float(cells.size)), sigma=1.0), domain=Domain(("cell",), (cells,)))
     middle = np.radians(sum(box[1]) / 2)
-    assert made.plot().get_aspect() == pytest.approx(1 / np.cos(middle) if degrees else 1.0)
-    assert ("scale" in json.loads(Page(report.page(made)).data)["pictures"]["chart"]["extra"]) == degrees
+    left, right, bottom, top = made.plot().images[0].get_extent()
+    wide, high = (end[1] - end[0] for end in box)
+    shown = (right - left) / (top - bottom) * high / wide
+    assert shown == pytest.approx(np.cos(middle) if degrees else 1.0, rel=1e-6)

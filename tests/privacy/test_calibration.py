@@ -164,7 +164,7 @@ def test_the_precision_in_force_outside_is_left_alone() -> None:
 def test_a_wrong_proposal_is_never_returned(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing about Newton needs to be trusted: with a false root the proof refuses, too small or too large."""
     real = proof._solve_mu
-    monkeypatch.setattr(proof, "near_mu", lambda epsilon, delta: math.nan)  # so that Newton's is asked for
+    monkeypatch.setattr(proof, "approximate_mu", lambda epsilon, delta: math.nan)  # so that Newton's is asked for
     for factor in (1.001, 0.999):
         monkeypatch.setattr(proof, "_solve_mu", lambda *a, f=factor: real(*a) * f)
         with pytest.raises(errors.NotProved):

@@ -12,11 +12,9 @@ import pytest
 from scipy.special import ndtr
 
 from leastnoise import errors
-from leastnoise.privacy import threshold_choice
-from leastnoise.privacy.keys_and_total import Division
-from leastnoise.privacy.partition_selection import Threshold
+from leastnoise.privacy import thresholds
 from leastnoise.privacy.sensitivity import Limits
-from leastnoise.privacy.threshold_choice import Spread
+from leastnoise.privacy.thresholds import CountsBesideTotal, KeySelection, NoiseInflation
 
 TWO = Limits.of(max_rows=2, max_per_bin=1, bins=None)
 ONE = Limits.of(max_rows=1, bins=None)
@@ -38,7 +36,7 @@ def chances(moved: int, mechanism: str, scale: float) -> Any:
     return np.concatenate([[1 - ends[0]], ends[:-1] - ends[1:], [ends[-1]]])
 
 
-def true_delta(epsilon: float, limits: Limits, cut: Threshold, counts: float, total: float) -> float:
+def true_delta(epsilon: float, limits: Limits, cut: KeySelection, counts: float, total: float) -> float:
     """The largest delta over where the rows of one person lie: n in bins of their own, one in each, s in shared ones.
 
     A shared bin is so large that it always shows. Bins and the total have independent noise; given the person, no own
@@ -67,11 +65,11 @@ def true_delta(epsilon: float, limits: Limits, cut: Threshold, counts: float, to
 def test_the_true_delta_is_at_most_what_is_promised(
     mechanism: Any, limits: Limits, part: Fraction, epsilon: float, delta: float
 ) -> None:
-    division = Division(part, limits)
-    cut = threshold_choice.choose(
-        epsilon=epsilon, delta=delta, limits=limits, mechanism=mechanism, spread=division.spread
+    division = CountsBesideTotal(part, limits)
+    cut = thresholds.choose(
+        epsilon=epsilon, delta=delta, limits=limits, mechanism=mechanism, inflation=division.inflation
     )
-    counts, total = _scale(division.counts(cut)), division.total(cut)
+    counts, total = division.counts(cut).scale, division.total(cut)
     assert 0.1 * delta < true_delta(epsilon, limits, cut, counts, total) <= delta * (1 + 1e-9)
 
 
@@ -82,11 +80,16 @@ def test_the_true_delta_is_at_most_what_is_promised_where_one_person_replaces_an
 ) -> None:
     """One row, or none, of either: in a bin of one's own, or in one of two shared ones."""
     epsilon, delta = 1.0, 0.01
-    division = Division(part, ONE, "replace")
-    cut = threshold_choice.choose(
-        epsilon=epsilon, delta=delta, limits=ONE, neighbours="replace", mechanism=mechanism, spread=division.spread
+    division = CountsBesideTotal(part, ONE, "replace")
+    cut = thresholds.choose(
+        epsilon=epsilon,
+        delta=delta,
+        limits=ONE,
+        neighbours="replace",
+        mechanism=mechanism,
+        inflation=division.inflation,
     )
-    counts, total = _scale(division.counts(cut)), division.total(cut)
+    counts, total = division.counts(cut).scale, division.total(cut)
     hidden = float(1 - above(np.float64(cut.at_least - 1), mechanism, counts))
 
     def outcomes(row: str) -> tuple[float, Any]:
@@ -105,9 +108,9 @@ def test_the_true_delta_is_at_most_what_is_promised_where_one_person_replaces_an
 
 def test_a_total_that_own_bins_did_not_move_would_break_the_promise() -> None:
     """What is wrong if only the noise of the counts is made wider: the rows of hidden bins are in the total."""
-    division = Division(Fraction(9, 10), ONE)
-    naive = Spread(division.spread.gaussian, division.spread.laplace)
-    cut = threshold_choice.choose(epsilon=0.7, delta=0.05, limits=ONE, mechanism="gaussian", spread=naive)
+    division = CountsBesideTotal(Fraction(9, 10), ONE)
+    naive = NoiseInflation(division.inflation.gaussian, division.inflation.laplace)
+    cut = thresholds.choose(epsilon=0.7, delta=0.05, limits=ONE, mechanism="gaussian", inflation=naive)
     assert true_delta(0.7, ONE, cut, division.counts(cut).sigma, division.total(cut)) > 0.05 * 1.3
 
 
@@ -117,12 +120,10 @@ def test_both_together_cost_what_one_count_does(part: Fraction, neighbours: Any)
     """By the arithmetic of fractions, and to a billionth all of it is used."""
     sides = 2 if neighbours == "replace" else 1
     for limits in (ONE, TWO, Limits.of(max_rows=20, max_per_bin=3, bins=None)):
-        division = Division(part, limits, neighbours)
-        for cut in (Threshold(3.1, 40), Threshold(1.9, 40, 1.9 / math.sqrt(2))):
-            power = 2 if cut.scale is None else 1
-            counts, total, alone = (
-                Fraction(x) for x in (_scale(division.counts(cut)), division.total(cut), _scale(cut))
-            )
+        division = CountsBesideTotal(part, limits, neighbours)
+        for cut in (KeySelection("gaussian", 3.1, 40), KeySelection("laplace", 1.9 / math.sqrt(2), 40)):
+            power = 2 if cut.mechanism == "gaussian" else 1
+            counts, total, alone = (Fraction(x) for x in (division.counts(cut).scale, division.total(cut), cut.scale))
             moved = sides * (limits.squared_norm if power == 2 else limits.max_rows)
             cost = moved / counts**power + Fraction(limits.max_rows) ** power / total**power
             assert moved / alone**power * (1 - Fraction(1, 10**9)) <= cost <= moved / alone**power
@@ -131,8 +132,4 @@ def test_both_together_cost_what_one_count_does(part: Fraction, neighbours: Any)
 def test_a_part_is_neither_nothing_nor_all() -> None:
     for part in (Fraction(0), Fraction(1), Fraction(1, 2000)):
         with pytest.raises(errors.InvalidParameter, match="others is the part"):
-            Division(part, ONE)
-
-
-def _scale(cut: Threshold) -> float:
-    return cut.sigma if cut.scale is None else cut.scale
+            CountsBesideTotal(part, ONE)

@@ -15,8 +15,7 @@ from scipy.stats import norm
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.curator.budget import promise
-from leastnoise.curator.budget.privacy_filter import Terms
+from leastnoise.curator.budget.terms import Terms, strength
 from leastnoise.privacy.strength import BANDS, LAST_BAND, Strength, judge, warn_if_weak
 
 ORDER = [name for _, name in BANDS] + [LAST_BAND]
@@ -162,7 +161,7 @@ def terms(**given: object) -> Terms:
 
 def strength_of(**given: object) -> Strength:
     """Of a budget before its first release."""
-    return promise.strength(terms(**given), None)
+    return strength(terms(**given))
 
 
 @pytest.mark.parametrize("reserve", [{}, {"threshold_delta": 5e-7}, {"pure_epsilon": 0.1}])

@@ -80,9 +80,12 @@ def test_every_place_says_that_intervals_cover_the_noise_alone(kind: str, tmp_pa
     each = "each cell" if kind == "crosstabs" else "each bin"
     for file in files:
         assert f"are the ends of 95 % intervals, {each} by itself. They {sentence}" in texts[file.name]
-    for caption in [" ".join(text.get_text().split()) for text in made.plot().texts] if hasattr(made, "plot") else []:
-        if "% intervals" in caption:
-            assert f"They {sentence}" in caption
+    drawn = made.plot()
+    several = drawn if isinstance(drawn, tuple) else (drawn,)  # under several, the figure itself has the caption
+    written = [*several[0].figure.texts, *(text for axes in several for text in axes.texts)]
+    captions = [caption for text in written if "% intervals" in (caption := " ".join(text.get_text().split()))]
+    assert captions
+    assert all(f"They {sentence}" in caption for caption in captions)
 
 
 def test_where_nothing_is_left_out_the_noise_is_all_there_is(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors, testing
-from leastnoise.releases.crosstab_csv import file_names
+from leastnoise.export.csv_files import file_names
 
 DAY = datetime.date(2026, 1, 1)
 KEYS: dict[str, Any] = {
@@ -80,13 +80,22 @@ def test_keys_are_as_people_wrote_them(release: ln.CrosstabsRelease, tmp_path: P
         "city", "C#", "'=HYPERLINK(\"x\")", "a,b", 'say "hi"', "two lines",
     ]  # fmt: skip
     assert [row[:2] for row in read(folder / "age.csv")[1]] == [
-        ["age_low", "age_high"], ["0.0", "18.0"], ["18.0", "67.5"],
+        ["age_low", "age_high"], ["0", "18"], ["18", "67.5"],
     ]  # fmt: skip
     assert [row[0] for row in read(folder / "day.csv")[1]] == ["day", "2026-01-01", "2026-01-02"]
     assert [row[0] for row in read(folder / "n.csv")[1]] == ["'=n", "-1", "2"]
     frame = pd.read_csv(folder / "city.csv", comment="#")  # a "#" within quotes is no comment
     assert frame["city"][0] == "C#"
     np.testing.assert_allclose(frame["value"], release["city"].values, atol=6e-7)
+
+
+def test_the_key_of_all_others_is_named_in_every_file(tmp_path: Path) -> None:
+    """Among numbers a frame has null for it; people read what it is."""
+    made = released(ways=1, keys={"=n": [-1, 2]}, other=True)
+    estimate = made.denoise()
+    for name, tables in (("released", made), ("denoised", estimate), ("whole", estimate.integers())):
+        rows = read(tables.to_csv(tmp_path / name, allow_seeded=True) / "n.csv")[1]
+        assert [row[0] for row in rows] == ["'=n", "-1", "2", "missing or other"]
 
 
 def test_no_cell_and_no_comment_is_a_formula(release: ln.CrosstabsRelease, tmp_path: Path) -> None:
@@ -194,7 +203,7 @@ def test_a_table_that_fails_leaves_the_earlier_ones(
         if len(written) == 4:
             raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("leastnoise._support.atomic_files.sync", full)
+    monkeypatch.setattr("leastnoise._support.files.sync", full)
     with pytest.raises(errors.FileProblem, match="No space left"):
         release.to_csv(tmp_path, round_to=5, allow_seeded=True)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

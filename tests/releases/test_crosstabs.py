@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 import leastnoise as ln
+import saved_releases
+from drawing import drawer
 from leastnoise import errors, testing
-from leastnoise.curator import tables_mechanism
 from leastnoise.curator.queries.crosstabs import Crosstabs
-from leastnoise.curator.request import PrivacyRequest
 from leastnoise.releases.crosstabs import CrosstabsRelease
 
 KEYS: dict[str, Any] = {"age": range(5), "sex": ["f", "m"], "job": ["a", "b", "c"]}
@@ -44,14 +44,11 @@ def releases(request: pytest.FixtureRequest, frame: pd.DataFrame) -> list[Crosst
     """Many draws of one answer: the rows are read once."""
     query = ln.table(frame, unit="who").crosstabs(ways=2, keys=KEYS, max_rows=1, other=False)
     assert isinstance(query, Crosstabs)
-    decided = query._decide(PrivacyRequest(epsilon=1, delta=1e-6, mechanism=request.param))
-    reads, noise = decided.reads, decided.charge.noise
-    assert isinstance(reads, Crosstabs)
-    counts = dict(zip(reads.counted, reads._counter().split(testing.aggregate(reads).values), strict=True))
+    draw = drawer(query, epsilon=1, delta=1e-6, mechanism=request.param)
     made = []
     for seed in range(DRAWS):
         with testing.seeded(seed):
-            made.append(tables_mechanism.publish(counts, noise, axes=query.axes, grid=query.grid))
+            made.append(draw())
     return made
 
 
@@ -234,3 +231,14 @@ def test_whole_number_keys_beside_other_stay_whole_in_pandas(frame: pd.DataFrame
         shown = query.release(epsilon=1, delta=1e-6)["age"].to_pandas()  # type: ignore[index]
     assert shown["age"].dtype == pd.Int64Dtype()
     assert shown["age"].tolist() == [0, 1, pd.NA]
+
+
+def test_print_shows_the_numbers_of_the_smallest_tables() -> None:
+    made = saved_releases.every_kind()["tables"]
+    text = str(made)
+    assert "CrosstabsRelease of 4 tables" in text
+    assert str(made["town"]) in text
+    assert str(made["age"]) in text
+    assert str(made["town", "age"]) not in text
+    for value in made["town"].values:
+        assert f"{value:.6g}" in text

@@ -20,7 +20,7 @@ import pytest
 import leastnoise as ln
 from leastnoise import domain as domains
 from leastnoise import errors
-from leastnoise._support import atomic_files
+from leastnoise._support import files
 from leastnoise.domain import Domain
 from leastnoise.releases.columns import key_columns
 from leastnoise.testing import seeded
@@ -148,7 +148,7 @@ EDITED = "edited or damaged"
     ("change", "words"),
     [
         ({"format": 99}, "newer leastnoise"),
-        ({"format": 1}, "older leastnoise"),
+        ({"format": 0}, EDITED),
         ({"format": "one"}, "not written by"),
         ({"what": "picture"}, "picture"),
         ({"colour": "blue"}, "colour"),
@@ -199,17 +199,17 @@ def test_strange_files_are_refused(change: Any, words: str, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("name", "change"),
     [
-        ("mean", {"components": {"provenance": {"id": "one"}}}),
-        ("mean", {"components": {"noise": {"scale": -1}}}),
-        ("mean", {"components": None}),
-        ("mean", {"values": ["x"]}),
-        ("mean", {"values": [1, 2, 3]}),
-        ("mean", {"within": [5, 0]}),
-        ("mean", {"half_range": 0}),
-        ("mean", {"column": 5}),
+        ("mean", {"provenance": {"id": "one"}}),
+        ("mean", {"blocks": {"sum": {"noise": {"scale": -1}}}}),
+        ("mean", {"blocks": None}),
+        ("mean", {"blocks": {"sum": {"numbers": ["x"]}}}),
+        ("mean", {"blocks": {"rows": {"numbers": [1, 2, 3]}}}),
+        ("mean", {"reading": {"within": [5, 0]}}),
+        ("mean", {"reading": {"half_range": 0}}),
+        ("mean", {"reading": {"column": 5}}),
         ("quantile", {"levels": [2]}),
         ("quantile", {"levels": "0.5"}),
-        ("quantile", {"method": "guess"}),
+        ("quantile", {"found": {"type": "guess"}}),
         ("quantile", {"found": None}),
         ("sparse", {"domain_size": -5}),
         ("sparse", {"domain_size": "many"}),
@@ -262,7 +262,7 @@ def test_unwritable_places_leave_nothing_behind(tmp_path: Path) -> None:
         with pytest.raises(errors.FileProblem, match="Nothing was written"):
             made().save(path)
         with pytest.raises(errors.FileProblem):
-            atomic_files.check_writable(path)
+            files.check_writable(path)
     for text in ("", "a\0b"):
         with pytest.raises(errors.FileProblem, match="no path"):
             made().save(text)

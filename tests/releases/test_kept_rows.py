@@ -14,8 +14,7 @@ from hypothesis import strategies as some
 import leastnoise as ln
 from leastnoise.privacy.sensitivity import Limits
 from leastnoise.releases.limit_errors import HIDDEN, AskedNoise, kept_in_words, predict
-from leastnoise.releases.limit_suggestion import LimitSuggestion
-from leastnoise.releases.unit_counts import Layout
+from leastnoise.releases.limit_suggestion import Layout, LimitSuggestion
 from leastnoise.releases.unit_size_fit import Fit
 from leastnoise.testing import seeded
 from looked_tables import counted, light, suggestion, true_error

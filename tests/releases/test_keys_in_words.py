@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise._support.plain_text import key_words, printable
+from leastnoise._support.text import key_words, printable
 from leastnoise.cli.app import app
 from leastnoise.releases import labels
 from leastnoise.testing import seeded

@@ -14,8 +14,7 @@ from leastnoise import errors
 from leastnoise.domain.size_classes import BIN_STARTS, OCTAVES, ROW_STARTS, WIDE
 from leastnoise.privacy.sensitivity import ChosenLimit, Limits
 from leastnoise.releases.limit_errors import AskedNoise, predict
-from leastnoise.releases.limit_suggestion import LimitSuggestion
-from leastnoise.releases.unit_counts import PAIRS, Layout
+from leastnoise.releases.limit_suggestion import PAIRS, Layout, LimitSuggestion
 from leastnoise.releases.unit_size_fit import Fit
 from looked_tables import NOISE, light, suggestion, true_error
 

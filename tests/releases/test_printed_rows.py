@@ -11,8 +11,8 @@ import pytest
 from rich.console import Console
 
 import leastnoise as ln
-from leastnoise.cli import publishing
-from leastnoise.releases.printed_rows import PrintedRows
+from leastnoise.cli.shown import numbers
+from leastnoise.releases.display import PrintedRows
 from leastnoise.testing import seeded
 
 FLOATS = [4568.25, 0.0123456, 1234567.0, -3.25e-7, 123456789.0]
@@ -60,7 +60,7 @@ def test_headings_break_behind_underscores() -> None:
     assert re.findall(r"\w+", text) == ["max_", "per_", "kept_", "bin", "high", "1", "2"]
 
 
-@pytest.mark.parametrize("show", [publishing.first_rows, lambda made: made])
+@pytest.mark.parametrize("show", [numbers, lambda made: made])
 def test_a_mean_by_cell_has_whole_numbers_at_eighty_columns(show: Any) -> None:
     lattice = ln.lattice("lon", "lat", 0.01)
     cells = lattice.box(x=(10, 10.02), y=(59.9, 59.92))

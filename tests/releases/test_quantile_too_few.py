@@ -15,10 +15,11 @@ from rich.console import Console
 
 import leastnoise as ln
 from leastnoise import report
-from leastnoise.cli import publishing
+from leastnoise.cli.shown import numbers
 from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.quantile import levels_drawn
 from leastnoise.testing import seeded
+from page_parser import decoded
 
 GROUPS = {"a": 5_000, "b": 1_000, "c": 8, "d": 0}  # rows of each: of the last two nothing can be known
 KNOWN, LOST = slice(0, 2), slice(2, 4)
@@ -40,10 +41,6 @@ def waits(levels: tuple[float, ...] = (0.1, 0.5, 0.9), mechanism: str = "exponen
 def page_data(made: Any) -> dict[str, Any]:
     data: dict[str, Any] = json.loads(report.page(made).split('id="data">', 1)[1].split("</script>", 1)[0])
     return data
-
-
-def headline(made: Any) -> str:
-    return report.page(made).split('class="headline">', 1)[1].split("</p>", 1)[0]
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -80,49 +77,31 @@ def test_words_and_terminals_say_too_few_and_show_no_number() -> None:
     assert TOO_FEW in made._repr_html_()
     console = Console(width=200)
     with console.capture() as shown:
-        console.print(publishing.first_rows(made))
+        console.print(numbers(made))
     assert shown.get().count(TOO_FEW) == 6
 
 
-def test_the_headline_is_of_the_groups_that_can_be_told() -> None:
-    made = waits()
-    told = headline(made)
-    least, most = np.sort(made.values[KNOWN, 1])
-    assert f"{least:.4g} to {most:.4g}" in told
-    assert f"2 of 4 groups (the others are {TOO_FEW})" in told
-    low, high = (end[KNOWN, 1] for end in made.interval(0.95))
-    assert f"95 % intervals reach from {low.min():.4g} to {high.max():.4g}" in told
-
-
-def test_where_nothing_can_be_told_the_headline_says_so() -> None:
+def test_where_nothing_can_be_told_the_page_says_so() -> None:
     rows = pd.DataFrame({"who": range(5), "town": ["a"] * 5, "wait": [1.0] * 5})
     people = ln.table(rows, unit="who")
     with seeded(1):
         groups = people.quantile("wait", 0.5, by="town", keys=["a", "b"], clip=(0, 40), max_rows=1)
         for asked in (groups, people.quantile("wait", 0.5, clip=(0, 40), max_rows=1)):
             made = asked.release(epsilon=0.1, delta=1e-6)
-            assert "Too few to tell" in headline(made)
-            assert "the 95 % interval is the whole clip, 0 to 40" in headline(made)
+            (measure,) = page_data(made)["tables"][0]["measures"]
+            assert measure["missing"] == TOO_FEW
+            assert np.isnan(decoded(measure["values"])).all()
             made.plot()
 
 
-def test_the_chart_draws_intervals_with_the_mark_of_other_pages_and_none_of_the_lost() -> None:
-    data = page_data(waits())
-    chart = data["pictures"]["chart"]
-    rules = [layer for layer in chart["spec"]["layer"] if layer["mark"]["type"] == "rule"]
-    assert [
-        (rule["mark"]["style"], rule["encoding"]["x"]["field"], rule["encoding"]["x2"]["field"]) for rule in rules
-    ] == [("interval", "low", "high")]
-    assert "Lines are 95 % intervals" in report.page(waits())
-    columns = chart["columns"]
-    low, high = (end.ravel() for end in waits().interval(0.95))
-    assert columns["low"] == pytest.approx(low)
-    assert columns["high"] == pytest.approx(high)
-    assert columns["value"][6:] == [None] * 6
-    assert [words for words in columns["few"] if words] == [TOO_FEW] * 2
-    assert f"6 of them {TOO_FEW}" in chart["alt"]
-    table = next(column for column in data["table"] if column["title"] == "Quantile")
-    assert (table["values"][6:], table["missing"]) == ([None] * 6, TOO_FEW)
+def test_the_chart_draws_every_interval_and_none_of_the_lost() -> None:
+    measures = page_data(waits())["tables"][0]["measures"]
+    low, high = waits().interval(0.95)
+    for place, measure in enumerate(measures):
+        assert decoded(measure["low"]) == pytest.approx(low[:, place])
+        assert decoded(measure["high"]) == pytest.approx(high[:, place])
+        assert np.isnan(decoded(measure["values"])[2:]).all()
+        assert measure["missing"] == TOO_FEW
 
 
 def test_the_plot_draws_every_interval_and_names_the_lost() -> None:
@@ -139,16 +118,15 @@ def test_quantiles_without_intervals_are_shown_as_unknown_and_not_as_too_few() -
     assert made.enough.all()
     assert not np.isnan(made.values).any()
     assert "No intervals were paid for" in made.explain()
-    assert "12</strong> <span>quantiles" in headline(made)  # the least and the largest may be noise
-    layers = page_data(made)["pictures"]["chart"]["spec"]["layer"]
-    assert all(layer["mark"]["type"] != "rule" for layer in layers)
+    assert all("low" not in measure for measure in page_data(made)["tables"][0]["measures"])
     made.plot()
 
 
 def test_of_many_levels_the_picture_has_five() -> None:
     levels = tuple(round(0.05 * i, 2) for i in range(1, 20))
     made = waits(levels=levels, mechanism="gaussian")
-    chart = page_data(made)["pictures"]["chart"]
+    measures = page_data(made)["tables"][0]["measures"]
     assert len(levels_drawn(levels)) == 5
-    assert sorted(set(chart["columns"]["level"])) == ["0.05", "0.25", "0.5", "0.75", "0.95"]
+    drawn = [measure["title"] for measure in measures if measure["drawn"]]
+    assert drawn == ["5% quantile", "25% quantile", "median", "75% quantile", "95% quantile"]
     assert "Of 19 levels the chart shows 5; the table has all." in report.page(made)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-import leastnoise as ln
 from leastnoise.curator.noise.gaussian import rounded_gaussian
 from leastnoise.curator.noise.laplace import two_sided_geometric
 from leastnoise.domain import Domain, IntegerRange
 from leastnoise.privacy.distributions import Gaussian, Laplace
-from leastnoise.privacy.ratio_noise import RatioNoise
+from leastnoise.privacy.noise_sums import RatioNoise
 from leastnoise.releases import ratio_interval
 from leastnoise.releases.measured import Figure, Measured
 from leastnoise.releases.provenance import Provenance
@@ -42,7 +42,7 @@ def many(
     names = Figure("per", "ratio", 0, over=1).paired
     with seeded(seed):
         noisy = {name: exact + draw(scale, DRAWS) for name, exact, scale in zip(names, sums, scales, strict=True)}
-    made = SummaryRelease(
+    made = SummaryRelease.of(
         domain=Domain(("draw",), (IntegerRange(0, DRAWS),)),
         figures=(Figure("per", "ratio", 0, over=1),),
         columns=columns,
@@ -182,13 +182,11 @@ def test_the_ratio_over_all_bins_lies_in_its_interval(mechanism: str, monkeypatc
     drawn = many((FARE, MILES), (9_000, 6_000), (400.0, 300.0), mechanism)
     held = 0
     for first in range(0, 8_000, 4):
-        above, below = (
-            ln.Release(values=part.values[first : first + 4], noise=part.noise, provenance=Provenance())
-            for part in (drawn.above, drawn.below)
-        )
-        one = RatioRelease(above=above, below=below, names=("fare", "miles"), within=(0.0, math.inf)).overall()
+        four = {name: replace(each, numbers=each.numbers[first : first + 4]) for name, each in drawn.blocks.items()}
+        made = replace(drawn, domain=None, blocks=four, reading=replace(drawn.reading, within=(0.0, math.inf)))
+        one = made.overall()
         held += one.low <= 3.0 <= one.high
-        assert one.value == pytest.approx(above.values.sum() / below.values.sum())
+        assert one.value == pytest.approx(made.above.values.sum() / made.below.values.sum())
     assert held / 2_000 >= 0.95 - 0.025
     nothing = many((FARE, MILES), (0, 0), (4e6, 4e6), mechanism, seed=5).overall()
     assert math.isnan(nothing.value) or nothing.high > 1e3

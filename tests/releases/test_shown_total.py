@@ -7,7 +7,7 @@ import pytest
 
 import leastnoise as ln
 from leastnoise.releases.noise import Noise
-from leastnoise.releases.shown_total import total_of
+from leastnoise.releases.other_keys import total_of
 from leastnoise.testing import seeded
 
 

@@ -15,18 +15,17 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors, report
-from leastnoise._support.number_format import rounded
+from leastnoise._support.text import rounded
 from leastnoise.domain import Domain, IntegerRange
 from leastnoise.privacy.distributions import Gaussian, Laplace
+from leastnoise.releases.block import Block
 from leastnoise.releases.measured import ROWS, Figure, Measured, part_name
 from leastnoise.releases.provenance import Provenance
-from leastnoise.releases.ratio import RatioRelease
-from leastnoise.releases.share import ShareRelease
+from leastnoise.releases.ratio import RatioRelease, Share, ShareRelease
 from leastnoise.releases.spread import SpreadRelease
 from leastnoise.releases.summary import SummaryRelease
-from leastnoise.report import summary_page
 from leastnoise.testing import seeded
-from page_parser import Page
+from page_parser import Page, decoded
 
 DRAWS = 20_000
 # 95 % of 20,000: five standard errors are 0.77 %, a false alarm of 3e-7 on each side.
@@ -58,7 +57,7 @@ def many(
     exact = {ROWS: len(values) + missing, "sum 0": centred.sum(), "squares 0": squares.sum(), "missing 0": missing}
     sizes = {ROWS: 1, "sum 0": COLUMN.span, "squares 0": COLUMN.largest_square, "missing 0": 1}
     scales = {name: rows_scale * size for name, size in sizes.items()}
-    return SummaryRelease(
+    return SummaryRelease.of(
         domain=Domain(("draw",), (IntegerRange(0, DRAWS),)),
         figures=FIGURES,
         columns=(COLUMN,),
@@ -108,6 +107,12 @@ def test_too_few_rows_have_no_mean_and_any_variance() -> None:
     assert high.max() <= 100**2 * (1 + 1e-12)
 
 
+def shared(release: ln.Release, **facts: Any) -> ShareRelease:
+    """What each number of a release has of all of them."""
+    blocks = {"rows": Block(release.values.copy(), ("bin",), release.noise)}
+    return ShareRelease(blocks=blocks, reading=Share(shared="rows", **facts), provenance=release.provenance)
+
+
 def test_shares_lie_in_their_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
     for kind in (Gaussian, Laplace):  # proved anew for every release, and the same for all of these
         for name in ("half_width", "sum_half_width"):
@@ -121,7 +126,7 @@ def test_shares_lie_in_their_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
             release = ln.Release(
                 values=truth + noise, noise=ln.releases.Noise(mechanism, 8.0, 1.0), provenance=Provenance()
             )
-            low, high = ShareRelease(components=release).interval(0.95)
+            low, high = shared(release).interval(0.95)
             held += (low <= truth / 845) & (truth / 845 <= high)
             length += float((high - low).mean()) / 4000
         # 4,000 draws: five standard errors are 1.7 %
@@ -139,15 +144,15 @@ def draw_one(mechanism: str, rng: np.random.Generator) -> int:
 def test_shares_of_sums_of_both_signs_are_enclosed() -> None:
     noise = ln.releases.Noise("laplace", 2.0, 1.0)
     release = ln.Release(values=np.array([50, -20, 70]), noise=noise, provenance=Provenance())
-    made = ShareRelease(components=release, one_sign=False)
+    made = shared(release, column="v", one_sign=False)
     low, high = made.interval(0.95)
     assert (low < made.values).all()
     assert (made.values < high).all()
     assert made.values[1] < 0
     negative = ln.Release(values=np.array([-50, -30]), noise=noise, provenance=Provenance())
-    np.testing.assert_allclose(ShareRelease(components=negative, negative=True).values, [0.625, 0.375])
+    np.testing.assert_allclose(shared(negative, column="v", negative=True).values, [0.625, 0.375])
     nothing = ln.Release(values=np.array([-3, 2]), noise=noise, provenance=Provenance())
-    assert np.isnan(ShareRelease(components=nothing).values).all()
+    assert np.isnan(shared(nothing).values).all()
 
 
 @pytest.fixture(scope="module")
@@ -233,16 +238,16 @@ def test_a_file_says_all_of_it(made: SummaryRelease, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "edit",
     [
-        lambda facts: facts["statistics"].pop(),
-        lambda facts: facts["parts"].pop(),
-        lambda facts: facts["statistics"][1].update(values=9),
-        lambda facts: facts["statistics"][1].update(over=1),
-        lambda facts: facts["statistics"][6].update(over=9),
-        lambda facts: facts["statistics"][6].update(over=facts["statistics"][6]["values"]),
-        lambda facts: facts["statistics"][6].update(values=facts["statistics"][6]["over"], over=0),
-        lambda facts: facts["statistics"][6].pop("over"),
-        lambda facts: facts["statistics"][1].update(kind="count of people"),
-        lambda facts: facts["parts"][0].update(scale=-1.0),
+        lambda facts: facts["figures"].pop(),
+        lambda facts: facts["blocks"].popitem(),
+        lambda facts: facts["figures"][1].update(values=9),
+        lambda facts: facts["figures"][1].update(over=1),
+        lambda facts: facts["figures"][6].update(over=9),
+        lambda facts: facts["figures"][6].update(over=facts["figures"][6]["values"]),
+        lambda facts: facts["figures"][6].update(values=facts["figures"][6]["over"], over=0),
+        lambda facts: facts["figures"][6].pop("over"),
+        lambda facts: facts["figures"][1].update(kind="count of people"),
+        lambda facts: facts["blocks"]["rows"]["noise"].update(scale=-1.0),
         lambda facts: facts["columns"][0].update(grid=0.0),
         lambda facts: facts.update(extra=1),
     ],
@@ -254,7 +259,7 @@ def test_a_damaged_file_is_refused_or_says_less(made: SummaryRelease, tmp_path: 
     facts = json.loads(table.schema.metadata[b"leastnoise"])
     edit(facts)
     pq.write_table(table.replace_schema_metadata({"leastnoise": json.dumps(facts)}), path)
-    if len(facts["statistics"]) == len(made):
+    if len(facts["figures"]) == len(made):
         with pytest.raises(errors.NotOurs):
             ln.load(path)
     else:
@@ -307,7 +312,7 @@ def test_what_cannot_be_denoised_says_why(made: SummaryRelease) -> None:
         assert reason in Page(report.page(made[name], estimate=None)).text
     with pytest.raises(errors.InvalidParameter, match=r'release\["flights"\].denoise'):
         made.denoise()
-    assert made.why_not_denoised in Page(summary_page.page(made)).text
+    assert made.why_not_denoised in Page(report.page(made)).text
 
 
 def test_the_words_tell_the_typical_bin_and_the_least_accurate(made: SummaryRelease) -> None:
@@ -325,19 +330,20 @@ def test_the_words_tell_the_typical_bin_and_the_least_accurate(made: SummaryRele
 
 def test_the_page_has_every_statistic_and_escapes_keys(made: SummaryRelease, tmp_path: Path) -> None:
     page = made.report(tmp_path / "page.html", allow_seeded=True).read_text()
-    for name in made:
-        assert f"<h3>{name}</h3>" in page
-    assert page.count('<svg class="dots"') == 7
+    measures = Page(page).found["tables"][0]["measures"]
+    assert [measure["title"] for measure in measures] == list(made)
+    for measure in measures:
+        np.testing.assert_array_equal(decoded(measure["values"]), made[measure["title"]].values)
     assert "sum of delay over sum of hours, of rows with both" in page
     assert "both of the rows in which neither column is missing" in page
-    assert "&lt;UA&gt;" in page
+    assert "\\u003cUA\\u003e" in page
     assert "<UA>" not in page
-    assert re.findall("<script[^>]*>", page) == ['<script type="application/json" id="data">']
+    assert re.findall("<script[^>]*>", page) == ['<script type="application/json" id="data">', "<script>"]
     assert "too few to tell" in page
     assert part_name("sum", 0) not in page
     with pytest.raises(errors.SeededRelease):
         made.report(tmp_path / "page.html")
-    assert report.page_of_summary(made, title="Late <flights>").count("Late &lt;flights&gt;") >= 2
+    assert report.page(made, title="Late <flights>").count("Late &lt;flights&gt;") >= 2
 
 
 def test_a_part_has_a_page_of_its_own(made: SummaryRelease, tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from leastnoise._support.threads import one_thread
+from leastnoise._support.runtime import one_thread
 from leastnoise.domain.size_classes import OCTAVES, ROW_STARTS, WIDE
-from leastnoise.releases.unit_counts import WEIGHTS
+from leastnoise.releases.limit_suggestion import WEIGHTS
 from leastnoise.releases.unit_size_fit import Fit, Seen, _at_least_none, _inside, _own, _shapes, of_rows, posterior
 
 Array = np.ndarray[Any, Any]

@@ -16,7 +16,7 @@ from leastnoise import errors, plot
 from leastnoise.domain import Tree
 from leastnoise.releases.crosstab_estimate import StatedRisk, StatedRisks
 from leastnoise.releases.crosstabs import CrosstabsRelease
-from leastnoise.report.tree_section import tree_section
+from leastnoise.report.tree import Node, tree
 from leastnoise.testing import seeded
 
 TREE = Tree.from_columns({"state": ["A & B", "A & B", "C"], "county": ["a1", "<a2>", "c1"]}, "state", "county")
@@ -53,9 +53,14 @@ def test_levels_that_are_not_better_have_no_denoised_number_beside() -> None:
     made = released()
     told = {table: StatedRisk(1.0, 2.0, table == ("county",)) for table in made.tables}
     stated = replace(moved(made.denoise()), risks=StatedRisks(0.95, StatedRisk(1.0, 2.0, True), told))
-    section = tree_section(made, stated)
-    assert "beside it where it is better beyond chance" in section
-    assert section.count("<b>") == 1 + 3  # of the total, which was not asked for and is not judged, and of the counties
+    found = tree(made, stated)
+    assert found is not None
+    assert found.beside == "some"
+
+    def denoised(node: Node) -> int:
+        return bool(node.denoised) + sum(map(denoised, node.below))
+
+    assert denoised(found.root) == 1 + 3  # of the total, which was not asked for and is not judged, and of the counties
 
 
 def test_tables_without_a_tree_have_no_such_section(tmp_path: Path) -> None:
@@ -74,5 +79,5 @@ def test_a_picture_has_every_node_below_the_one_it_is_in() -> None:
     names = [text.get_text() for text in drawn.get_yticklabels()]
     largest = sorted(("a1", "<a2>"), key=lambda key: -made["county"].total({"county": key}).value)
     assert [name.strip() for name in names] == ["All", "A & B", *largest, "C", "c1"]
-    assert [len(name) - len(name.lstrip()) for name in names] == [0, 4, 8, 8, 4, 8]
+    assert [len(name) - len(name.lstrip()) for name in names] == [0, 1, 2, 2, 1, 2]
     assert len(plot.tree(made, rows=3).get_yticklabels()) == 3

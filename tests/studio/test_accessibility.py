@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from html.parser import HTMLParser
-from importlib.resources import files
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -14,17 +11,11 @@ import pytest
 
 import leastnoise as ln
 from chromium import luminance
+from leastnoise.pictures import palette
 from studio_browser import Keyboard, running_studio
 from studio_visitor import Visitor
 
-CSS = (files("leastnoise.studio") / "static" / "studio.css").read_text()
-
-
-def themes() -> Iterator[tuple[str, dict[str, str]]]:
-    """The colours of each theme, as the style has them."""
-    blocks = re.findall(r":root \{([^}]*)\}", CSS)
-    for name, block in zip(("light", "dark"), blocks, strict=True):
-        yield name, dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", block))
+THEMES = (("light", palette.LIGHT), ("dark", palette.DARK))
 
 
 def contrast(one: str, other: str) -> float:
@@ -37,12 +28,12 @@ def _light(colour: str) -> float:
     return luminance(",".join(str(int(colour[place : place + 2], 16)) for place in (1, 3, 5)))
 
 
-@pytest.mark.parametrize(("theme", "colours"), list(themes()))
+@pytest.mark.parametrize(("theme", "colours"), THEMES)
 def test_text_and_marks_can_be_told_from_what_is_behind_them(theme: str, colours: dict[str, str]) -> None:
-    for text, behind in product(("ink", "quiet", "accent", "loud"), ("paper", "wash")):
+    for text, behind in product(("ink", "quiet", "main", "loud"), ("paper", "wash")):
         assert contrast(colours[text], colours[behind]) >= 4.5, (theme, text, behind)
-    assert contrast(colours["paper"], colours["accent"]) >= 4.5  # the words of the main button
-    for mark in ("quiet", "accent"):  # borders of fields, bars, curves
+    assert contrast(colours["paper"], colours["main"]) >= 4.5  # the words of the main button
+    for mark in ("quiet", "main"):  # borders of fields, bars, curves
         assert contrast(colours[mark], colours["wash"]) >= 3, (theme, mark)
 
 
@@ -71,13 +62,13 @@ class _Fields(HTMLParser):
 def test_every_field_has_a_label(desk: Visitor) -> None:
     desk.send("/job/people/table", unit="person")
     seen = [desk.client.get("/job/people/table").text]
-    for question in ("tables", "sum", "rate", "quantile"):
+    for question in ("crosstabs", "sum", "rate", "quantile"):
         fields = {"question": question, "by": ["sex", "age"]}
         seen.append(desk.send("/job/people/question", go="stay", **fields).text)
     seen += [
         desk.send("/job/people/question", go="stay", question="map", map=each).text for each in ("zones", "junctions")
     ]
-    desk.send("/job/people/question", question="counts", by=["sex"], keys__sex="F, M")
+    desk.send("/job/people/question", question="histogram", by=["sex"], keys__sex="F, M")
     desk.send("/job/people/limits", max_rows="1")
     desk.act("/budgets", "/budget/create", ledger="city", new__epsilon="3", new__delta="1e-6")
     desk.act("/budget?place=city.ledger", "/budget/allocate", place="city.ledger", name="maps", share="0.1")

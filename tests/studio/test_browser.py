@@ -43,7 +43,7 @@ def walk(hands: Hands, folder: Path) -> None:
     assert "unit='person'" in hands.text("#code")
     fits(hands)
     hands.go_on("question")
-    hands.click("input[value=tables]")
+    hands.click("input[value=crosstabs]")
     for column, keys in (("district", "Harbour, Old Town, Mill"), ("sex", "F, M")):
         hands.click(f"input[name=by][value={column}]")
         hands.fill(f"textarea[name='keys:{column}']", keys)
@@ -58,7 +58,7 @@ def walk(hands: Hands, folder: Path) -> None:
     browser.execute_script(MOVE, hands.one("input[type=range]"), 4)
     until(lambda: hands.text("#look") != before)
     assert hands.value("input[name=epsilon]") == "0.05"
-    hands.click("summary")
+    hands.click("section summary")
     hands.one("button[value=create]").click()
     until(lambda: "0 % spent" in hands.text("#look"))
     browser.execute_script(MOVE, hands.one("input[type=range]"), 0.4)
@@ -78,7 +78,7 @@ def walk(hands: Hands, folder: Path) -> None:
     until(lambda: (folder / "people.html").exists())
     browser.get(browser.current_url.replace("/release", "/results"))
     browser.switch_to.frame(hands.one("iframe"))
-    assert until(lambda: "The promise" in browser.page_source)
+    assert until(lambda: "How well are people protected?" in browser.page_source)
     browser.switch_to.default_content()
     fits(hands)
     assert len(ln.Budget.open(folder / "people.ledger").history()) == 1

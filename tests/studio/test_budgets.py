@@ -28,7 +28,7 @@ def server() -> Iterator[Server]:
 def ask(desk: Visitor) -> None:
     """Up to the step about privacy."""
     desk.send("/job/people/table", unit="person")
-    desk.send("/job/people/question", question="counts", by=["sex"], keys__sex="F, M")
+    desk.send("/job/people/question", question="histogram", by=["sex"], keys__sex="F, M")
     desk.send("/job/people/limits", max_rows="1")
 
 
@@ -202,7 +202,7 @@ def test_a_budget_that_cannot_pay_is_not_chosen_for_anybody(desk: Visitor, spent
     elif spent == "closed":
         budget.close(reason="a test")
     desk.send("/job/people/table", unit="person")
-    desk.send("/job/people/question", question="counts", by=["sex"], keys__sex="F, M")
+    desk.send("/job/people/question", question="histogram", by=["sex"], keys__sex="F, M")
     desk.send("/job/people/limits", max_rows="1")
     page = desk.client.get("/job/people/privacy").text
     assert "<option>a.ledger</option>" in page

@@ -42,6 +42,7 @@ HOSTILE: dict[str, dict[str, Any]] = {
     "statistic's name": {"ask": {"kind": "summarize", "statistics": {CODE: "count"}}},
     "table of a set": {"ask": {"kind": "crosstabs", "tables": [[CODE], "age"]}, "keys": {"age": [1], CODE: [1]}},
     "weights": {"ask": {"kind": "crosstabs", "weights": {CODE: 1}}},
+    "nearest": {"table": TABLE | {"nearest": {"node": f"nodes.parquet,{CODE},lon,lat,9"}}},
     "join": {"table": TABLE | {"join": f"zones.csv:{CODE}"}},
     "row of a person": {"table": TABLE | {"per_unit": {CODE: f"sum:{CODE}"}, "having": CODE}},
     "row's statistic": {"table": TABLE | {"per_unit": {"a": "__import__('os'):x"}}},
@@ -186,7 +187,7 @@ def test_keys_come_from_no_file_outside_and_not_from_the_table(
     (tmp_path / "link.csv").symlink_to("/etc/passwd")
     (tmp_path / "wards.csv").write_text("ward\na\nb\n")
     desk.send("/job/people/table", unit="person")
-    asked = {"question": "counts", "by": ["ward"], "form__ward": "file"}
+    asked = {"question": "histogram", "by": ["ward"]}
     assert desk.send("/job/people/question", **asked, keys__ward=f"{file}:ward").status_code == 422
     assert desk.send("/job/people/question", **asked, keys__ward="wards.csv:ward").status_code == 303
 

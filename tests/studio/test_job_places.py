@@ -53,7 +53,7 @@ def looked_at(desk: Visitor) -> list[int]:
     """Every page that reads the job, and what would change it."""
     asked = [f"/job/people/{step}" for step in STEPS]
     asked += ["/job/people/limits/look?budget=city.ledger&share=0.1", "/job/people/privacy/look", "/budgets"]
-    asked += ["/job/people/release/state", "/file/people/people-job.py", "/file/people/people-job.ipynb"]
+    asked += ["/job/people/release/state", "/file/people/people-job.py"]
     return [desk.client.get(path).status_code for path in asked]
 
 
@@ -110,6 +110,8 @@ def test_no_engine_is_started_on_the_word_of_a_file(desk: Visitor, more: str, mo
         ({"keys": '{ file = "link.parquet", column = "sex" }'}, "outside"),
         ({"more": 'join = "people.parquet:person"'}, "the table itself"),
         ({"more": 'within = { zone = "../zones.geojson:name,lon,lat" }'}, "outside"),
+        ({"more": 'nearest = { node = "../nodes.parquet,edges.parquet,lon,lat,9" }'}, "outside"),
+        ({"more": 'nearest = { node = "nodes.parquet, people.parquet,lon,lat,9" }'}, "the table itself"),
         ({"privacy": 'budget = "../city.ledger"\nshare = 0.1'}, "no name of a file"),
         ({"first": 'keys = "{date:keys}.toml"', "keys": '["F"]\n[other]'}, "the table itself"),
     ],

@@ -27,9 +27,9 @@ def asking(desk: Visitor) -> Visitor:
 @pytest.mark.parametrize(
     ("name", "body", "found"),
     [
-        ("wards.csv", b"sex,people\nF,1\nM,2\n", {"form": "file", "text": "wards.csv:sex"}),
-        ("wards.csv", b"\xef\xbb\xbfname,people\nF,1\nM,2\n", {"form": "file", "text": "wards.csv:name"}),
-        ("wards.txt", b"F\r\n\n M \n", {"form": "list", "text": "F\nM"}),
+        ("wards.csv", b"sex,people\nF,1\nM,2\n", {"text": "wards.csv:sex"}),
+        ("wards.csv", b"\xef\xbb\xbfname,people\nF,1\nM,2\n", {"text": "wards.csv:name"}),
+        ("wards.txt", b"F\r\n\n M \n", {"text": "F\nM"}),
         ("keys.toml", b'sex = ["F", "M"]\nage = { range = [18, 100] }\n', {"keys_file": "keys.toml"}),
     ],
 )
@@ -37,9 +37,9 @@ def test_a_dropped_file_becomes_the_keys(asking: Visitor, name: str, body: bytes
     for _ in range(2):  # the same file once more
         sent = asking.drop(name, body, "sex")
         assert (sent.status_code, sent.json()) == (200, found)
-    fields: dict[str, Any] = {"question": "counts", "by": ["sex"]}
-    if "form" in found:
-        fields |= {"form__sex": found["form"], "keys__sex": found["text"]}
+    fields: dict[str, Any] = {"question": "histogram", "by": ["sex"]}
+    if "text" in found:
+        fields |= {"keys__sex": found["text"]}
     sent = asking.send("/job/people/question", **fields, **({"keys_file": name} if "keys_file" in found else {}))
     assert sent.headers.get("location") == "/job/people/limits", sent.text
     asking.send("/job/people/limits", max_rows="1")
@@ -54,15 +54,13 @@ def test_a_dropped_file_becomes_the_keys(asking: Visitor, name: str, body: bytes
 def test_hostile_text_in_a_file_stays_text(asking: Visitor) -> None:
     sent = asking.drop("wards.csv", f"sex\n'{BAD}'\nM\n".encode(), "sex")
     assert sent.status_code == 200
-    fields = {"question": "counts", "by": ["sex"], "form__sex": "file", "keys__sex": "wards.csv:sex"}
+    fields = {"question": "histogram", "by": ["sex"], "keys__sex": "wards.csv:sex"}
     assert asking.send("/job/people/question", **fields).status_code == 303
     for step in ("question", "limits", "privacy"):
         assert "<script>alert" not in asking.client.get(f"/job/people/{step}").text
     sent = asking.drop("wards.txt", f"{BAD}\nM".encode(), "sex")
     assert sent.headers["content-type"] == "application/json"
-    shown = asking.send(
-        "/job/people/question", go="stay", **fields | {"form__sex": "list", "keys__sex": sent.json()["text"]}
-    )
+    shown = asking.send("/job/people/question", go="stay", **fields | {"keys__sex": sent.json()["text"]})
     assert "<script>alert" not in shown.text
 
 
@@ -109,7 +107,7 @@ def test_a_file_is_taken_from_our_own_page_alone_and_has_an_end(asking: Visitor)
 def test_no_key_is_read_from_the_table_by_way_of_a_file_of_keys(asking: Visitor) -> None:
     """A keys.toml of the folder that names the table's own column is refused, whoever wrote it."""
     (asking.folder / "keys.toml").write_text('sex = { file = "people.parquet", column = "sex" }\n')
-    sent = asking.send("/job/people/question", question="counts", by=["sex"], keys_file="keys.toml")
+    sent = asking.send("/job/people/question", question="histogram", by=["sex"], keys_file="keys.toml")
     assert (sent.status_code, "the table itself" in sent.text) == (422, True)
 
 

@@ -1,27 +1,23 @@
-"""The same job as a script, on the command line and as a notebook: each asks, pays and writes what the studio does."""
+"""The same job as a script and on the command line: each asks, pays and writes what the studio does."""
 
 from __future__ import annotations
 
-import json
 import runpy
 import shlex
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
 import leastnoise as ln
 from command_line import run
-from leastnoise.studio.notebook import notebook
 from leastnoise.studio.script import python
 from studio_visitor import Visitor
 
 KEYS = {"by": ["district", "sex"], "keys__district": "Harbour, Old Town, Mill", "keys__sex": "F, M"}
 QUESTIONS: dict[str, dict[str, Any]] = {
-    "counts": KEYS,
-    "tables": KEYS | {"ways": "2"},
+    "histogram": KEYS,
+    "crosstabs": KEYS | {"ways": "2"},
     "rate": {"condition": "age >= 65", "by": ["sex"], "keys__sex": "F, M"},
 }
 
@@ -67,17 +63,9 @@ def by_command_line(desk: Visitor) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def by_notebook(desk: Visitor) -> None:
-    text = desk.client.get("/file/people/people-job.ipynb").text
-    assert text == notebook(desk.studio.draft("people"))
-    cells = nbformat.reads(text, as_version=4)
-    nbformat.validate(cells)
-    NotebookClient(cells, timeout=120, kernel_name="python3", resources={"metadata": {"path": desk.folder}}).execute()
-
-
-@pytest.mark.parametrize("rerun", [by_script, by_command_line, by_notebook])
+@pytest.mark.parametrize("rerun", [by_script, by_command_line])
 def test_the_job_is_rerun_exactly(desk: Visitor, rerun: Any) -> None:
-    released(desk, "counts")
+    released(desk, "histogram")
     first, history = facts(desk.folder), len(ln.Budget.open("city.ledger").history())
     before: Any = ln.load("people-release.parquet")
     rerun(desk)
@@ -86,7 +74,7 @@ def test_the_job_is_rerun_exactly(desk: Visitor, rerun: Any) -> None:
     assert ln.load("people-release.parquet").id != before.id  # new noise, the same job
 
 
-@pytest.mark.parametrize("question", ["tables", "rate"])
+@pytest.mark.parametrize("question", ["crosstabs", "rate"])
 def test_the_script_of_other_kinds_writes_the_same_files(desk: Visitor, question: str) -> None:
     released(desk, question)
     first = facts(desk.folder)
@@ -95,26 +83,19 @@ def test_the_script_of_other_kinds_writes_the_same_files(desk: Visitor, question
 
 
 def test_the_command_line_of_the_page_is_what_a_shell_takes(desk: Visitor) -> None:
-    released(desk, "counts")
+    released(desk, "histogram")
     page = desk.client.get("/job/people/results").text
     assert shlex.join(["leastnoise", "run", "people.toml"]) in page
     assert run("run", "people.toml", "--expect").returncode == 0
 
 
-def test_a_notebook_has_no_text_of_the_job_but_as_values(desk: Visitor) -> None:
-    released(desk, "counts")
-    cells = json.loads(notebook(desk.studio.draft("people")))["cells"]
-    words = "".join(line for cell in cells if cell["cell_type"] == "markdown" for line in cell["source"])
-    assert not any(text in words for text in ("people", "district", "Harbour", "title'", "city"))
-
-
 def test_every_step_shows_its_line_of_python(desk: Visitor) -> None:
-    released(desk, "counts")
+    released(desk, "histogram")
     script = python(desk.studio.draft("people"))
     for step in ("table", "question", "limits", "privacy"):
         page = desk.client.get(f"/job/people/{step}").text.replace("&#39;", "'")
         code = page.partition("<code>")[2].partition("</code>")[0].replace("&gt;", ">")
         assert code.strip(), step
         assert code in script, step
-    shown = desk.send("/job/people/question", go="stay", question="counts", by=["sex"], keys__sex="F, X").text
+    shown = desk.send("/job/people/question", go="stay", question="histogram", by=["sex"], keys__sex="F, X").text
     assert "keys=[&#39;F&#39;, &#39;X&#39;]" in shown  # as the form stands now

@@ -23,9 +23,12 @@ from studio_visitor import ORIGIN, Visitor, revisited, visitor
 
 KEYS = {"by": ["district", "sex"], "keys__district": "Harbour, Old Town, Mill", "keys__sex": "F, M"}
 QUESTIONS: dict[str, dict[str, Any]] = {
-    "people": {},
-    "counts": KEYS,
-    "tables": KEYS | {"ways": "2"},
+    "count_units": {},
+    "count": {},
+    "summarize": {"statistics": "rows=count\npay=mean:income:0:90000", "by": ["sex"], "keys__sex": "F, M"},
+    "vector_mean": {"columns": "age, income", "clip_norm": "50000"},
+    "histogram": KEYS,
+    "crosstabs": KEYS | {"ways": "2"},
     "sum": {"column": "income", "low": "0", "high": "90000", "by": ["sex"], "keys__sex": "F, M"},
     "mean": {"column": "income", "low": "0", "high": "90000"},
     "rate": {"condition": "age >= 65", "by": ["sex"], "keys__sex": "F, M"},
@@ -53,7 +56,7 @@ def walked(tmp_path_factory: pytest.TempPathFactory, register: Any) -> Visitor:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         desk = visitor(folder, register)
-        walk(desk, "counts")
+        walk(desk, "histogram")
     return desk
 
 
@@ -81,7 +84,7 @@ def test_a_csv_that_is_called_like_the_job_is_released_and_stays(tmp_path: Path,
     desk = replace(visitor(tmp_path, pa.table({"person": [1]})), studio=Studio(Folder.of(tmp_path), "people.csv"))
     (tmp_path / "people.csv").write_text(rows)
     desk.studio.draft("people").write()  # the job is about the CSV
-    walk(desk, "people")
+    walk(desk, "count_units")
     desk.send("/job/people/release", confirm="release")
     assert desk.released() == "done", desk.client.get("/job/people/release").text
     assert (tmp_path / "people.csv").read_text() == rows
@@ -102,7 +105,7 @@ def test_keys_may_lie_in_a_file(desk: Visitor) -> None:
     ln.domain.write(desk.folder / "keys.toml", datasets.people_keys())
     desk.send("/job/people/table", unit="person")
     assert "from keys.toml" in desk.client.get("/job/people/question").text
-    for asked in ({"question": "tables", "ways": "2"}, {"question": "counts", "by": ["district", "age"]}):
+    for asked in ({"question": "crosstabs", "ways": "2"}, {"question": "histogram", "by": ["district", "age"]}):
         sent = desk.send("/job/people/question", keys_file="keys.toml", **asked)
         assert sent.headers.get("location") == "/job/people/limits", sent.text
         assert desk.studio.draft("people").found["keys"] == "keys.toml"
@@ -114,7 +117,7 @@ def test_keys_may_lie_in_a_file(desk: Visitor) -> None:
         found = runpy.run_path(str(desk.folder / "job.py"))
         assert found["question"].describe() == desk.studio.draft("people").run().query.describe()
     for name in ("no.toml", "../keys.toml", "/etc/keys.toml"):
-        sent = desk.send("/job/people/question", question="counts", by=["sex"], keys_file=name)
+        sent = desk.send("/job/people/question", question="histogram", by=["sex"], keys_file=name)
         assert sent.status_code == 422, name
 
 
@@ -133,7 +136,7 @@ def test_what_becomes_of_missing_and_unlisted_values_is_chosen(
 ) -> None:
     desk.send("/job/people/table", unit="person")
     keys = {"by": ["district", "age"], "keys__district": "Harbour, Old Town", "keys__age": "0 to 99"}
-    desk.send("/job/people/question", question="tables", ways="2", **keys, **chosen)
+    desk.send("/job/people/question", question="crosstabs", ways="2", **keys, **chosen)
     assert desk.studio.draft("people").section("ask").get("other") == asked
     desk.send("/job/people/limits", max_rows="1")
     desk.send("/job/people/privacy", epsilon="1", delta="1e-6")
@@ -150,13 +153,13 @@ def test_what_becomes_of_missing_and_unlisted_values_is_chosen(
     assert ("without it, if every row has a listed value" in look) == (asked is not False)
     assert "--" not in look.split("How far off")[1].split("<figure")[0]
     assert ("Left out of every table" in desk.client.get("/job/people/release").text) == (asked is not True)
-    assert desk.send("/job/people/question", question="tables", ways="2", **keys, other="some").status_code == 422
+    assert desk.send("/job/people/question", question="crosstabs", ways="2", **keys, other="some").status_code == 422
 
 
 def test_keys_with_a_label_for_all_others_are_written_in_python(desk: Visitor) -> None:
     desk.send("/job/people/table", unit="person")
     keys = {"by": ["sex"], "keys__sex": "F, M"}
-    desk.send("/job/people/question", question="tables", ways="1", **keys)
+    desk.send("/job/people/question", question="crosstabs", ways="1", **keys)
     desk.send("/job/people/limits", max_rows="1")
     draft = desk.studio.draft("people")
     for entry, code in (
@@ -174,7 +177,7 @@ def test_a_file_of_keys_that_is_called_like_the_table_is_no_job(desk: Visitor) -
     assert desk.client.get("/", follow_redirects=False).headers["location"] == "/job/people-2/table"
     desk.send("/job/people-2/table", unit="person")
     assert "from people.toml" in desk.client.get("/job/people-2/question").text
-    sent = desk.send("/job/people-2/question", question="counts", by=["sex"], keys_file="people.toml")
+    sent = desk.send("/job/people-2/question", question="histogram", by=["sex"], keys_file="people.toml")
     assert sent.headers.get("location") == "/job/people-2/limits", sent.text
     anew = revisited(desk)  # finds it again, and the keys as they were
     assert anew.client.get("/", follow_redirects=False).headers["location"] == "/job/people-2/table"
@@ -199,7 +202,7 @@ def test_every_table_of_a_set_has_its_bar(tmp_path: Path, monkeypatch: pytest.Mo
     desk = visitor(tmp_path, pa.table({"person": [1, 2], **{name: [0, 1] for name in names}}))
     desk.send("/job/people/table", unit="person")
     keys = {f"keys__{name}": "0 to 1" for name in names}
-    desk.send("/job/people/question", question="tables", by=names, ways="2", **keys)
+    desk.send("/job/people/question", question="crosstabs", by=names, ways="2", **keys)
     desk.send("/job/people/limits", max_rows="1")
     desk.send("/job/people/privacy", epsilon="1", delta="1e-6")
     expected = desk.studio.draft("people").expect()
@@ -245,7 +248,7 @@ def test_one_person_more_changes_no_byte_before_the_release(tmp_path: Path, regi
             without_rows(folder / "people.parquet")
             with pytest.raises(OSError, match="page"):
                 pq.read_table(folder / "people.parquet")
-        walk(desk, "tables")
+        walk(desk, "crosstabs")
         steps = [
             desk.client.get(f"/job/people/{step}").text
             for step in ("table", "question", "limits", "privacy", "release")
@@ -263,7 +266,9 @@ def test_hostile_names_stay_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     desk.send("/job/people/table", unit="person")
     page = desk.client.get("/job/people/question").text
     assert "<script>alert" not in page
-    sent = desk.send("/job/people/question", question="counts", by=[bad], **{f"keys__{bad}": "</textarea><script>, b"})
+    sent = desk.send(
+        "/job/people/question", question="histogram", by=[bad], **{f"keys__{bad}": "</textarea><script>, b"}
+    )
     assert sent.headers.get("location") == "/job/people/limits", sent.text
     assert "<script>," not in desk.client.get("/job/people/question").text
     assert desk.studio.draft("people").section("keys") == {bad: ["</textarea><script>", "b"]}
@@ -274,9 +279,9 @@ def test_hostile_names_stay_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     [
         ("table", {}, "Whom does the table protect"),
         ("table", {"unit": "person", "where": "no such column > 1"}, "no"),
-        ("question", {"question": "counts"}, "at least one column"),
-        ("question", {"question": "counts", "by": ["age"], "keys__age": "old"}, "first and the last"),
-        ("question", {"question": "counts", "by": ["age"], "keys__age": "9 to 2"}, "smaller"),
+        ("question", {"question": "histogram"}, "at least one column"),
+        ("question", {"question": "histogram", "by": ["age"], "keys__age": "old"}, "18 to 99"),
+        ("question", {"question": "histogram", "by": ["age"], "keys__age": "9 to 2"}, "smaller"),
         ("question", {"question": "sum", "column": "district", "low": "0", "high": "1"}, "column of numbers"),
         ("question", {"question": "sum", "column": "age", "low": "x", "high": "1"}, "must be a number"),
         ("question", {"question": "map", "x": "age", "y": "age"}, "two columns"),
@@ -285,7 +290,7 @@ def test_hostile_names_stay_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ("limits", {"max_rows": "0"}, "above zero"),
         ("limits", {"max_rows": "²"}, "above zero"),
         ("limits", {"max_rows": "9" * 5000}, "above zero"),
-        ("question", {"question": "tables", "by": ["sex"], "keys__sex": "F, M", "ways": "²"}, "whole number"),
+        ("question", {"question": "crosstabs", "by": ["sex"], "keys__sex": "F, M", "ways": "²"}, "an integer"),
         ("limits", {"max_rows": ""}, "at least the first limit"),
         ("privacy", {"epsilon": "much", "delta": "1e-6"}, "must be a number"),
         ("privacy", {"epsilon": "100", "delta": "1e-6"}, "protects nobody"),
@@ -307,7 +312,7 @@ def test_a_wrong_turn_says_what_to_do_and_changes_nothing(
 
 
 def test_a_released_job_stays_and_another_is_begun(desk: Visitor) -> None:
-    walk(desk, "counts")
+    walk(desk, "histogram")
     desk.send("/job/people/release", confirm="release")
     assert desk.released() == "done"
     sent = desk.send("/job/people/limits", max_rows="3")
@@ -330,7 +335,7 @@ def test_a_released_job_stays_and_another_is_begun(desk: Visitor) -> None:
 
 
 def test_a_budget_that_is_spent_refuses_and_debits_nothing(desk: Visitor) -> None:
-    walk(desk, "counts", share="0.9")
+    walk(desk, "histogram", share="0.9")
     ln.Budget.open("city.ledger").terms  # noqa: B018 - it is there
     t = ln.table("people.parquet", unit="person")
     t.count_units().release(budget=ln.Budget.open("city.ledger"), share=0.5)

@@ -27,7 +27,7 @@ import bombs
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise.curator import column_files
-from leastnoise.domain import public_columns
+from leastnoise.domain import public_files
 from leastnoise.graphs import Graph
 from leastnoise.testing import aggregate
 
@@ -56,7 +56,8 @@ PLACES: dict[str, Opener] = {
     "nodes by number": lambda path: Graph.from_parquet(path, "edges", node="n").size,
     "nodes by name": lambda path: Graph.from_parquet(path, "edges", node="who").size,
     "edges": lambda path: Graph.from_parquet("nodes", path, ends=("n", "n")).size,
-    "keys": lambda path: len(public_columns.read_public_column(path, "who")),
+    "public table": lambda path: len(public_files.read_public_table(path, ["who"])["who"]),
+    "keys": lambda path: len(public_files.read_public_column(path, "who")),
     "load": lambda path: type(ln.load(path)).__name__,
 }
 

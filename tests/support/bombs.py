@@ -226,7 +226,7 @@ def releases(folder: Path) -> dict[str, bytes]:
             found[f"{name}: {shape}"] = written(json.dumps(edited).encode())
         asked = facts["provenance"] | {"query": "x" * 10**7}
         found[f"{name}: a long question"] = written(json.dumps(facts | {"provenance": asked}).encode())
-        found[f"{name}: a deep fact"] = written(b'{"format": 2, "what": ' + b"[" * 10**5 + b"]" * 10**5 + b"}")
+        found[f"{name}: a deep fact"] = written(b'{"format": 1, "what": ' + b"[" * 10**5 + b"]" * 10**5 + b"}")
         found[f"{name}: a long number"] = written(b'{"format": ' + b"9" * 10**6 + b', "what": "release"}')
         text = json.dumps(facts).encode()
         value = next(column for column in table.column_names if column in ("value", "mean", "values"))

@@ -11,10 +11,11 @@ from typing import Any
 
 from flint import arb, ctx, fmpq, fmpz
 
-from leastnoise.privacy.accounting.bracket import OneWay, Parts
-from leastnoise.privacy.accounting.composing import Tolerance
+from leastnoise.privacy.accounting.bracket import DirectedComposition, Parts, SaddlePoint
+from leastnoise.privacy.accounting.grids import Tolerance
 from leastnoise.privacy.accounting.loss_measure import LossMeasure
-from leastnoise.privacy.accounting.loss_pairs import (
+from leastnoise.privacy.calibration import proof
+from leastnoise.privacy.loss_pairs import (
     BoundedRangePair,
     GaussianPair,
     LaplacePair,
@@ -22,8 +23,6 @@ from leastnoise.privacy.accounting.loss_pairs import (
     randomised_response,
     two_sided_geometric,
 )
-from leastnoise.privacy.accounting.saddle_point import SaddlePoint
-from leastnoise.privacy.calibration import proof
 
 BITS = 600
 
@@ -154,7 +153,7 @@ def both_measures(known: Known, chance: random.Random, bits: int | None = None) 
     delta, accuracy = 10 ** chance.uniform(-14, -2), 10 ** chance.uniform(-4, -2)
 
     epsilon, tilt = SaddlePoint(known.parts).at_delta(delta)
-    way = OneWay(known.parts, Tolerance(max(epsilon, 1e-9), tilt, delta, accuracy), bits=bits)
+    way = DirectedComposition(known.parts, Tolerance(max(epsilon, 1e-9), tilt, delta, accuracy), bits=bits)
     return way.measure(upper=True), way.measure(upper=False)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from leastnoise.domain import TreeShape
-from leastnoise.workload import TreeWorkload
+from leastnoise.workload import Workload
 
 
 def random_shape(rng: np.random.Generator, depth: int, most: int = 3) -> TreeShape:
@@ -27,7 +27,7 @@ def sums(shape: TreeShape, level: int) -> np.ndarray:
     return made
 
 
-def table_matrix(workload: TreeWorkload, table: tuple[str, ...]) -> np.ndarray:
+def table_matrix(workload: Workload, table: tuple[str, ...]) -> np.ndarray:
     """A table as sums of cells of the finest table: leaves first, then every other column."""
     level = workload.level_of(table)
     parts = [sums(workload.shape, level)]
@@ -45,15 +45,15 @@ def table_matrix(workload: TreeWorkload, table: tuple[str, ...]) -> np.ndarray:
     )
 
 
-def block_matrix(workload: TreeWorkload, block: tuple[str, ...]) -> np.ndarray:
-    """What `TreeWorkload.integers` makes of the finest table, a row a whole number."""
+def block_matrix(workload: Workload, block: tuple[str, ...]) -> np.ndarray:
+    """What `Workload.integers` makes of the finest table, a row a whole number."""
     table = table_matrix(workload, block)
     shape = [workload.sizes[name] for name in block]
     rows = [workload.integers(block, column.reshape(shape).astype(np.int64)).ravel() for column in table.T]
     return np.array(rows, dtype=np.float64).T
 
 
-def covariance(workload: TreeWorkload, variances: dict[tuple[str, ...], float]) -> tuple[np.ndarray, np.ndarray]:
+def covariance(workload: Workload, variances: dict[tuple[str, ...], float]) -> tuple[np.ndarray, np.ndarray]:
     """Weighted least squares on everything measured: the pseudo-inverse of its information, and that itself.
 
     variances: of the noise on each whole number of a block.
@@ -66,18 +66,18 @@ def covariance(workload: TreeWorkload, variances: dict[tuple[str, ...], float]) 
     return np.linalg.pinv(information, rcond=1e-12, hermitian=True), np.asarray(information)
 
 
-def cells(workload: TreeWorkload) -> list[tuple[int, ...]]:
+def cells(workload: Workload) -> list[tuple[int, ...]]:
     """Every cell of the finest table."""
     columns = [name for name in workload.columns if name not in workload.levels]
     return list(itertools.product(range(workload.shape.sizes[-1]), *(range(workload.sizes[c]) for c in columns)))
 
 
-def made_workload(rng: np.random.Generator, tables: Any, *, sizes: dict[str, int], depth: int = 2) -> TreeWorkload:
+def made_workload(rng: np.random.Generator, tables: Any, *, sizes: dict[str, int], depth: int = 2) -> Workload:
     """Tables over the levels a, b, c ... of a random tree, and other columns."""
     shape = random_shape(rng, depth)
     while shape.sizes[1] < 2 or shape.sizes[2] < 4:
         shape = random_shape(rng, depth)
     levels = tuple("abcdef"[:depth])
-    return TreeWorkload(
+    return Workload(
         {**dict(zip(levels, shape.sizes[1:], strict=True)), **sizes}, tables=tables, levels=levels, shape=shape
     )

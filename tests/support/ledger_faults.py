@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import multiprocessing
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from leastnoise.curator.budget.entry_row import Row
 from leastnoise.curator.noise import entropy
 
 FORK = multiprocessing.get_context("fork")
@@ -20,6 +22,16 @@ def edit(path: Path, *statements: str) -> None:
         db.execute(statement)
     db.commit()
     db.close()
+
+
+def forge(path: Path, row: Row) -> None:
+    """One more entry whose hash is right, as a faulty program might write it."""
+    with closing(sqlite3.connect(path)) as db:
+        (previous,) = db.execute("SELECT hash FROM head").fetchone()
+        fields, written = row.to_fields(), row.hash_after(previous)
+        db.execute(f"INSERT INTO entries VALUES ({', '.join('?' * (len(fields) + 1))})", [*fields, written])
+        db.execute("UPDATE head SET number = ?, hash = ?", [row.number, written])
+        db.commit()
 
 
 def nothing_drawn() -> Any:

@@ -11,8 +11,7 @@ import leastnoise as ln
 from leastnoise.domain.size_classes import BIN_STARTS, OCTAVES, ROW_STARTS, WIDE
 from leastnoise.privacy.sensitivity import Limits
 from leastnoise.releases.limit_errors import AskedNoise
-from leastnoise.releases.limit_suggestion import LimitSuggestion
-from leastnoise.releases.unit_counts import WEIGHTS, Layout
+from leastnoise.releases.limit_suggestion import WEIGHTS, Layout, LimitSuggestion
 from leastnoise.testing import seeded
 
 Array = np.ndarray[Any, Any]

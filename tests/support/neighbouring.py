@@ -19,21 +19,17 @@ from ibis.backends.sql import SQLBackend
 
 import queries_at_random as queries
 import tables_at_random as tables
-from leastnoise.curator.aggregate.exact_totals import Aggregate
 from leastnoise.curator.engines import duckdb as engine
-from leastnoise.curator.queries.count import Count
-from leastnoise.curator.queries.histogram import Histogram
 from leastnoise.curator.queries.query import Query
-from leastnoise.curator.queries.summary import Summary
-from leastnoise.curator.queries.unknown_keys import UnknownKeysHistogram
-from leastnoise.curator.queries.unknown_summary import UnknownKeysSummary
+from leastnoise.curator.queries.statistics import Counts, Statistics
+from leastnoise.curator.queries.unknown_keys import UnknownCounts, UnknownKeys
+from leastnoise.curator.rows.totals import Aggregate
 from leastnoise.errors import InvalidParameter, ReadingFailed
-from leastnoise.privacy.partition_selection import Threshold
-from leastnoise.privacy.summary_noise import gaussian_noise, laplace_noise
+from leastnoise.privacy.thresholds import KeySelection
 from leastnoise.testing import aggregate
 
 Integers = dict[Any, int]
-COUNTS = (Count, Histogram, UnknownKeysHistogram)  # of whole rows, so that a unit changes few bins
+COUNTS = (Counts, UnknownCounts)  # of whole rows, so that a unit changes few bins
 
 
 @contextmanager
@@ -83,7 +79,7 @@ def exceeded(query: Query, moved: dict[Any, int], relation: str) -> list[str]:
     sizes, step, claim = [abs(size) for size in moved.values()], Fraction(query.grid), query.sensitivity
     if relation == "nobody":
         return ["rows of nobody count"] if moved else []
-    if isinstance(query, UnknownKeysSummary):
+    if isinstance(query, UnknownKeys) and not isinstance(query, UnknownCounts):
         return costlier(query, moved)
     units = 2 if relation == "replace" else 1
     broken = {
@@ -93,21 +89,21 @@ def exceeded(query: Query, moved: dict[Any, int], relation: str) -> list[str]:
         "bins": isinstance(query, COUNTS) and len(sizes) > units * query.limits.max_bins,
     }
     found = [name for name, is_broken in broken.items() if is_broken]
-    return [*found, *costlier(query, moved)] if isinstance(query, Summary) else found
+    return [*found, *costlier(query, moved)] if isinstance(query, Statistics) else found
 
 
-def costlier(query: Summary | UnknownKeysSummary, moved: dict[Any, int]) -> list[str]:
+def costlier(query: Statistics | UnknownKeys, moved: dict[Any, int]) -> list[str]:
     """The noise for which the change, each part in units of its own noise, costs more than is charged."""
-    if isinstance(query, Summary):
-        asked, bins = query._noise_asked(), query._bins.size
-        names = {place: asked.parts[place // bins].name for place in moved}
-        normal, pure = gaussian_noise(asked, mu_squared=Fraction(1, 3)), laplace_noise(asked, epsilon=7)
+    if isinstance(query, Statistics):
+        planner, bins = query.planner, query._bins.size
+        names = {place: query.asked.parts[place // bins].name for place in moved}
+        normal, pure = planner.gaussian(Fraction(1, 3)), planner.laplace(7)
         charged = {"gaussian": (normal.scales, normal.cost), "laplace": (pure.scales, pure.cost)}
     else:
         several = len(query.parts) > 1
         names = {place: query.parts[place[0] if several else 0].name for place in moved}
-        twice, limits, division = 2 if query.neighbours == "replace" else 1, query.limits, query._division()
-        cuts = {"gaussian": Threshold(2.5, 9), "laplace": Threshold(2.5, 9, scale=1.7)}
+        twice, limits, division = 2 if query.neighbours == "replace" else 1, query.limits, query._division
+        cuts = {"gaussian": KeySelection("gaussian", 2.5, 9), "laplace": KeySelection("laplace", 1.7, 9)}
         sizes = {"gaussian": limits.squared_norm / Fraction(2.5) ** 2, "laplace": limits.max_rows / Fraction(1.7)}
         charged = {kind: (division.scales(cut), twice * sizes[kind]) for kind, cut in cuts.items()}
     powers = {"gaussian": 2, "laplace": 1}

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from html.parser import HTMLParser
+from itertools import product
 from typing import Any
+
+import numpy as np
 
 
 class Page(HTMLParser):
@@ -30,5 +34,35 @@ class Page(HTMLParser):
             self.text += data
 
     @property
+    def found(self) -> dict[str, Any]:
+        """The data."""
+        held: dict[str, Any] = json.loads(self.data)
+        return held
+
+    def table(self, *names: str) -> dict[str, Any]:
+        """The table of these columns."""
+        columns = self.found["columns"]
+        for table in self.found["tables"]:
+            if tuple(columns[place]["name"] for place in table["axes"]) == names:
+                found: dict[str, Any] = table
+                return found
+        raise KeyError(names)
+
+    @property
     def columns(self) -> dict[str, list[Any]]:
-        return {column["title"]: column["values"] for column in json.loads(self.data)["table"]}
+        """The first table as its columns: keys by their names, then Published, Low, High and whatever else there is."""
+        table = self.found["tables"][0]
+        axes = [self.found["columns"][place] for place in table["axes"]]
+        keys = [axis["keys"] for axis in axes]
+        cells = list(zip(*keys, strict=True)) if table["flat"] else list(product(*keys))
+        made = {axis["title"]: [cell[place] for cell in cells] for place, axis in enumerate(axes)}
+        for number, measure in enumerate(table["measures"]):
+            made[measure["title"]] = decoded(measure["values"])
+            for end in ("low", "high") if "low" in measure else ():
+                made[end.capitalize() if not number else f"{measure['title']} {end}"] = decoded(measure[end])
+        return made | ({"Denoised": decoded(table["denoised"])} if table["denoised"] else {})
+
+
+def decoded(held: Any) -> list[Any]:
+    """Numbers as the page holds them: a list, or the bytes of doubles."""
+    return held if isinstance(held, list) else np.frombuffer(b64decode(held), dtype="<f8").tolist()

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import leastnoise as ln
-from leastnoise._support import atomic_files
+from leastnoise._support import files
 from leastnoise.curator.table import table  # imported before the fork; no engine is started here
 
 SHARE = 1e-4
@@ -104,7 +104,7 @@ def check(folder: Path) -> tuple[int, int]:
 
 
 def soak(folder: Path, seconds: float, seed: int) -> dict[str, object]:
-    chance, atomic_files.STALE_SECONDS = random.Random(seed), -1.0
+    chance, files.STALE_SECONDS = random.Random(seed), -1.0
     prepare(folder)
     end, rounds, published, paid = time.monotonic() + seconds, 0, 0, 0
     kills = dict.fromkeys(STAGES, 0)

@@ -76,7 +76,7 @@ def anybody(connection: Any) -> bool:
 def ready(desk: Visitor) -> None:
     """Up to the release, which is not made."""
     desk.send("/job/people/table", unit="person")
-    desk.send("/job/people/question", question="counts", by=["sex"], keys__sex="F, M")
+    desk.send("/job/people/question", question="histogram", by=["sex"], keys__sex="F, M")
     desk.send("/job/people/limits", max_rows="1")
     desk.send("/job/people/privacy", go="create", ledger="city", new__epsilon="3", new__delta="1e-6")
     sent = desk.send("/job/people/privacy", budget="city.ledger", share="0.2")

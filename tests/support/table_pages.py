@@ -15,7 +15,7 @@ from chromium import screen
 from leastnoise import datasets
 from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
 from leastnoise.releases.crosstabs import CrosstabsRelease
-from leastnoise.report.contents import decimals
+from leastnoise.report.shown import decimals
 from leastnoise.testing import seeded
 from pages import HOSTILE, TOWNS
 
@@ -93,19 +93,13 @@ def visit(
 
 
 def told(release: Any, table: tuple[str, ...], cell: int) -> str:
-    """What the page says of a cell: its value and its interval, to the digits that the noise leaves."""
+    """What the page says of a cell: its value and its margin, to the digits that the noise leaves."""
     low, high = release[table].interval(0.95)
-    value, *ends = (shown(float(number[cell]), digits(release, table)) for number in (release[table].values, low, high))
-    return f"{value} ({ends[0]} to {ends[1]})"
+    half = float(high[cell] - low[cell]) / 2
+    return f"{shown(float(release[table].values[cell]), half)} ± {shown(half, half)}"
 
 
-def digits(release: Any, table: tuple[str, ...]) -> int:
-    """How many the page shows after the point."""
-    low, high = release[table].interval(0.95)
-    return decimals(float(high[0] - low[0]) / 2)
-
-
-def shown(value: float, places: int) -> str:
+def shown(value: float, half: float) -> str:
     """A number as the page writes it."""
-    text = f"{value:,.{places}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    text = f"{value:,.{decimals(half)}f}"
+    return (text.lstrip("-") if not float(text.replace(",", "")) else text).replace("-", "−")

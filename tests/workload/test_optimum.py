@@ -137,12 +137,12 @@ def test_no_gaussian_mechanism_that_a_search_finds_is_better(sizes: dict[str, in
 @pytest.mark.parametrize(("sizes", "tables"), SMALL)
 def test_the_least_largest_variance_is_that_of_a_general_solver(sizes: dict[str, int], tables: list) -> None:
     workload = Workload(sizes, tables=tables)
-    lattice = workload.lattice
+    incidence = workload.incidence
     made = workload.optimize(weights="worst")
-    shrink = lattice.shrink.toarray()
+    shrink = incidence.asks.toarray()
     constraints = [
-        {"type": "ineq", "fun": lambda z: z[0] - shrink @ (lattice.probability * np.exp(z[1:]))},
-        {"type": "ineq", "fun": lambda z: 1 - float(np.sum(lattice.probability * np.exp(-z[1:])))},
+        {"type": "ineq", "fun": lambda z: z[0] - shrink @ (incidence.cost * np.exp(z[1:]))},
+        {"type": "ineq", "fun": lambda z: 1 - float(np.sum(incidence.cost * np.exp(-z[1:])))},
     ]
     start = np.concatenate([[made.largest_std**2 * 2], np.log(made.block_variances) + 0.5])
     options = {"maxiter": 3000, "ftol": 1e-14}

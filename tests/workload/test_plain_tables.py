@@ -11,36 +11,38 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
 from scipy.stats import binom
 
 from dense_tables import table_matrix
 from leastnoise import errors
 from leastnoise.curator.noise.gaussian import rounded_gaussian
 from leastnoise.curator.noise.laplace import two_sided_geometric
+from leastnoise.privacy.comparison import Comparison
 from leastnoise.privacy.distributions import Laplace
 from leastnoise.testing import seeded
-from leastnoise.workload import Workload, released_tables
-from leastnoise.workload.gaussian_blocks import GaussianBlocks
-from leastnoise.workload.integer_noise import integer_scales
-from leastnoise.workload.noise_options import gaussian_option, noise_options
-from leastnoise.workload.plain_cost import plain_cost
-from leastnoise.workload.plain_tables import PlainTables, gaussian_tables, laplace_tables
+from leastnoise.workload import NoisyTables, Workload
+from leastnoise.workload.comparison import compare_tables
 from leastnoise.workload.residuals import table_of_blocks
-from leastnoise.workload.sensitivity import squared_cost
-from leastnoise.workload.shares import Spread, divide
-from leastnoise.workload.table_errors import NoisyTables
+from leastnoise.workload.shares import choose, divide, laplace_tables, spread_of
+from leastnoise.workload.strategy import integer_scales, scales_within
+from leastnoise.workload.tables_noise import laplace_noise
 
 SIZES = {"a": 3, "b": 2, "one": 1, "c": 4}
 TABLES = [("a", "b"), ("b", "c"), ("a",), ("one",)]
 SCALES = {("a", "b"): 3.0, ("b", "c"): 1.7, ("a", "c"): 9.0, ("a",): 2.5, (): 0.8}
 
 
-def plain(mechanism: str = "laplace", unit: int = 1) -> PlainTables:
-    return PlainTables(Workload(SIZES, tables=TABLES), SCALES, mechanism=mechanism, unit=unit)
+def plain(unit: int = 1) -> NoisyTables:
+    return Workload(SIZES, tables=TABLES).with_laplace(SCALES, unit=unit)
 
 
-def dense(made: PlainTables) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def compared(workload: Workload, **asked: Any) -> Comparison:
+    return compare_tables(
+        workload, **{"weights": "tables", "row_size": 1, "step": 1, "neighbours": "add-remove"} | asked
+    )
+
+
+def dense(made: NoisyTables) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The stacked matrix of the tables released, their precisions, and the covariance of least squares."""
     matrices = [table_matrix(SIZES, table) for table in made.released]
     noise = [Laplace(scale, 1.0).std for scale in made.scales.values()]
@@ -82,8 +84,7 @@ def test_without_noise_nothing_is_changed() -> None:
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
-@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
-def test_a_unit_costs_exactly_what_the_worst_one_does(mechanism: str, neighbours: str) -> None:
+def test_a_unit_costs_exactly_what_the_worst_one_does(neighbours: str) -> None:
     sizes = {"a": 2, "b": 3}
     for scales in ({("a",): 2.0, ("a", "b"): 3.0, (): 1.5}, {(): 0.3, ("b",): 4.0}):
         matrices = [table_matrix(sizes, table) for table in scales]
@@ -93,13 +94,10 @@ def test_a_unit_costs_exactly_what_the_worst_one_does(mechanism: str, neighbours
             worst = 0.0
             for one, other in itertools.product(kinds, others):
                 moved = [np.abs(matrix @ (one - other)) for matrix in matrices]
-                power = 1 if mechanism == "laplace" else 2
-                cost = sum(float((m**power).sum()) / s**power for m, s in zip(moved, scales.values(), strict=True))
+                cost = sum(float(m.sum()) / s for m, s in zip(moved, scales.values(), strict=True))
                 worst = max(worst, cost)
-            found = plain_cost(scales, sizes, mechanism=mechanism, neighbours=neighbours, max_rows=rows)
+            found = float(Workload(sizes, ways=2).unit_cost(rows, neighbours).epsilon(scales))
             assert worst * (1 - 1e-12) <= found <= worst * (1 + 1e-12)
-            weighed = plain_cost(scales, sizes, mechanism=mechanism, neighbours=neighbours, parts=rows)
-            assert weighed == found
 
 
 @settings(max_examples=25, deadline=None)
@@ -111,21 +109,17 @@ def test_a_unit_costs_exactly_what_the_worst_one_does(mechanism: str, neighbours
 )
 def test_the_promise_is_kept_and_used_up(epsilon: float, neighbours: str, rows: int, weights: str) -> None:
     workload = Workload({"a": 3, "b": 5}, ways=2)
-    limits = {"neighbours": neighbours, "max_rows": rows}
+    limits: dict[str, Any] = {"neighbours": neighbours, "weight": rows}
     made = laplace_tables(workload, epsilon=epsilon, weights=weights, **limits)
-    cost = plain_cost(made.scales, workload.sizes, mechanism="laplace", **limits)
+    cost = float(workload.unit_cost(**limits).epsilon(made.scales))
     assert epsilon * (1 - 1e-13) <= cost <= epsilon
-    squared = Fraction(epsilon) / 7
-    gaussian = gaussian_tables(workload, mu_squared=squared, weights=weights, **limits)
-    cost = plain_cost(gaussian.scales, workload.sizes, mechanism="gaussian", **limits)
-    assert squared * Fraction(1 - 1e-13) <= Fraction(cost) <= squared
 
 
 def test_tables_alone_get_the_noise_of_their_share() -> None:
     """k tables of one column each at epsilon = 1: some 1.41 k; the Gaussian strategy has some 4.2 sqrt(k)."""
     for k in range(1, 9):
         workload = Workload({f"c{i}": 50 for i in range(k)}, tables=[(f"c{i}",) for i in range(k)])
-        options = {option.method: option.error for option in noise_options(workload, epsilon=1, delta=1e-6)}
+        options = {row.mechanism: row.std for row in compared(workload, epsilon=1, delta=1e-6).rows}
         assert options["laplace"] <= Laplace(k, 1.0).std * (
             1 + 1e-9
         )  # the total is in all of them, which helps a little
@@ -133,7 +127,7 @@ def test_tables_alone_get_the_noise_of_their_share() -> None:
         assert options["gaussian"] == pytest.approx(4.22 * math.sqrt(k), rel=0.02)
         assert (options["laplace"] < options["gaussian"]) == (k <= 8)
     nine = Workload({f"c{i}": 50 for i in range(9)}, ways=(1,))
-    assert noise_options(nine, epsilon=1, delta=1e-6)[0].method == "gaussian"
+    assert compared(nine, epsilon=1, delta=1e-6).best.mechanism == "gaussian"
 
 
 def value_of(workload: Workload, released: list, shares: np.ndarray, power: int, weights: np.ndarray) -> float:
@@ -172,29 +166,13 @@ def test_no_random_start_finds_better_laplace_shares(seed: int) -> None:
     every = [table for k in range(len(sizes) + 1) for table in itertools.combinations(sizes, k)]
     asked = [every[i] for i in rng.choice(len(every), min(len(every), 4), replace=False)]
     workload, weights = Workload(sizes, tables=asked), np.ones(len(asked))
-    found = released_tables.choose(workload, power=2, weights=weights, larger=True)
-    lattice = workload.lattice
-    spread = Spread(released_tables.block_precisions(workload, every), lattice.shrink, lattice.probability, 2)
+    found = choose(workload, weights=weights, larger=True)
+    spread = spread_of(workload, every)
     ours = divide(spread, np.array([found.get(table, 0.0) for table in every]), weights=weights).value
     for _ in range(100):
         start = np.where(rng.random(len(every)) < rng.random(), rng.random(len(every)) ** 2, 0.0)
-        if (spread.matrix.T @ (start > 0).astype(float)).min() > 0:
+        if spread.covers(start > 0):
             assert ours <= divide(spread, start, weights=weights).value * (1 + 1e-6)
-
-
-def test_gaussian_shares_are_those_of_a_general_solver() -> None:
-    workload = Workload({"a": 4, "b": 3, "c": 2}, tables=["a", ("a", "b"), ("b", "c"), ()])
-    made = gaussian_tables(workload, mu_squared=Fraction(1, 10**6), weights="tables")
-    closure = list(workload.blocks)
-    start = np.zeros(len(closure))
-
-    def value(z: np.ndarray) -> float:
-        shares = np.exp(z) / np.exp(z).sum()
-        return math.log(value_of(workload, closure, shares, 1, np.ones(4)))
-
-    found = minimize(value, start, method="L-BFGS-B", options={"maxiter": 500})
-    assert float(made.table_variances.sum()) * 1e-6 == pytest.approx(math.exp(found.fun), rel=1e-3)
-    assert float(made.table_variances.sum()) * 1e-6 >= float(workload.optimize().table_variances.sum())
 
 
 def released(workload: Workload, **options: Any) -> tuple[Any, ...]:
@@ -223,10 +201,10 @@ def test_the_largest_variance_is_no_larger_than_with_other_weights() -> None:
 
 def test_delta_zero_leaves_laplace_and_epsilon_zero_gaussian() -> None:
     workload = Workload({"a": 3, "b": 2}, ways=2)
-    assert [option.method for option in noise_options(workload, epsilon=1, delta=0)] == ["laplace"]
-    assert [option.method for option in noise_options(workload, epsilon=0, delta=1e-3)] == ["gaussian"]
+    assert [row.mechanism for row in compared(workload, epsilon=1, delta=0).rows] == ["laplace"]
+    assert [row.mechanism for row in compared(workload, epsilon=0, delta=1e-3).rows] == ["gaussian"]
     with pytest.raises(errors.InvalidParameter, match="No noise"):
-        noise_options(workload, epsilon=0, delta=0)
+        compared(workload, epsilon=0, delta=0)
     with pytest.raises(errors.InvalidParameter, match="costs nothing"):
         laplace_tables(workload, epsilon=0)
 
@@ -234,25 +212,27 @@ def test_delta_zero_leaves_laplace_and_epsilon_zero_gaussian() -> None:
 def test_options_are_told_in_order_with_the_error_that_was_to_be_least() -> None:
     workload = Workload({"a": 30, "b": 2}, ways=2)
     for weights in ("tables", "cells", "worst", {("a", "b"): 10}):
-        options = noise_options(workload, epsilon=1, delta=1e-6, weights=weights, neighbours="replace")
-        assert [option.error for option in options] == sorted(option.error for option in options)
-        for option in options:
-            if weights == "worst":
-                assert option.error == option.errors.largest_std
-            if weights == "cells":
-                assert option.error == pytest.approx(option.errors.rmse)
+        rows = compared(workload, epsilon=1, delta=1e-6, weights=weights, neighbours="replace").rows
+        assert len(rows) == 2
+        assert [row.std for row in rows] == sorted(row.std for row in rows)
+        made = laplace_noise(workload, weights, epsilon=1, row_size=1, neighbours="replace")
+        found = workload.with_laplace(made.scales)
+        if weights == "worst":
+            assert made.error == found.largest_std
+        if weights == "cells":
+            assert made.error == pytest.approx(found.rmse)
 
 
-def test_a_gaussian_option_is_proved_and_counts_the_rounding() -> None:
+def test_gaussian_noise_is_proved_and_counts_the_rounding() -> None:
     workload = Workload({"a": 3, "b": 2}, ways=2)
-    option = gaussian_option(workload, Fraction(4), max_rows=2)
-    assert squared_cost(option.scales, workload.sizes, max_rows=2) <= 4
-    ideal = workload.optimize(mu=1)
-    plain_std = {table: option.errors.std[table] for table in workload.tables}
+    scales = scales_within(workload.optimize(), Fraction(4), weight=2)
+    assert workload.squared_cost(scales, parts=2) <= 4
+    ideal, drawn = workload.optimize(mu=1), workload.with_noise(scales)
+    plain_std = {table: drawn.std[table] for table in workload.tables}
     assert all(plain_std[table] > ideal.std[table] for table in workload.tables)
     extra = plain_std[()] ** 2 - ideal.std[()] ** 2
     assert extra == pytest.approx(1 / 12, rel=1e-6)
-    shared = GaussianBlocks(workload, {block: 64 * s for block, s in option.scales.items()}, unit=64)
+    shared = workload.with_noise({block: 64 * s for block, s in scales.items()}, unit=64)
     assert shared.std[()] ** 2 - ideal.std[()] ** 2 == pytest.approx(1 / 12 / 64**2, rel=1e-3)
 
 
@@ -300,7 +280,7 @@ SUMS = [
 ]
 
 
-@pytest.mark.parametrize("kind", ["laplace", "gaussian tables", "gaussian blocks"])
+@pytest.mark.parametrize("kind", ["laplace", "gaussian blocks"])
 def test_intervals_cover_what_they_say(kind: str) -> None:
     """200,000 releases with exact draws, five sums at two levels: a miss has at most the stated chance, so more misses
     than the quantile at 1 - 1e-8 are a false alarm in 1e-7 of all runs; so are too few at 0.99 of the width (0.9 where
@@ -308,9 +288,9 @@ def test_intervals_cover_what_they_say(kind: str) -> None:
     made: NoisyTables
     if kind == "gaussian blocks":
         workload = Workload(SIZES, tables=TABLES)
-        made = GaussianBlocks(workload, integer_scales(workload.optimize(mu=0.3)))
+        made = workload.with_noise(integer_scales(workload.optimize(mu=0.3)))
     else:
-        made = plain("laplace" if kind == "laplace" else "gaussian")
+        made = plain()
     shapes = {name: tuple(SIZES[c] for c in name) for name in made.scales}
     draw = two_sided_geometric if kind == "laplace" else rounded_gaussian
     draws = 200_000
@@ -324,16 +304,16 @@ def test_intervals_cover_what_they_say(kind: str) -> None:
         for confidence in (0.9, 0.99):
             half = made.combination_half_width(sums, factors, confidence=confidence)
             assert int((off > half).sum()) <= binom.ppf(1 - 1e-8, draws, 1 - confidence)
-            if kind != "gaussian tables":  # of which the noise is so narrow that rounding widens intervals by a half
-                nearly = 0.99 if kind == "laplace" else 0.9
-                assert int((off > half * nearly).sum()) >= binom.ppf(1e-8, draws, 1 - confidence)
+            nearly = 0.99 if kind == "laplace" else 0.9
+            assert int((off > half * nearly).sum()) >= binom.ppf(1e-8, draws, 1 - confidence)
 
 
 def test_a_half_width_is_that_of_any_rectangle_with_so_many_keys() -> None:
     made = plain()
+    sums = made.sum_half_widths(("b", "c"), ["c"], confidence=0.95)
     for places in ([0, 2], [1, 3]):
-        other = made.combination_half_width([(("b", "c"), {"c": places})], [1.0], confidence=0.95)
-        assert made.half_width(("c", "b"), {"c": 2}, confidence=0.95) == pytest.approx(other, rel=1e-9)
+        other = made.combination_half_width([(("b", "c"), {"b": 1, "c": places})], [1.0], confidence=0.95)
+        assert sums[0, 1] == pytest.approx(other, rel=1e-9)
 
 
 @pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
@@ -342,7 +322,7 @@ def test_all_cells_of_a_table_hold_at_once(mechanism: str) -> None:
     workload = Workload(SIZES, tables=[("a", "b"), ("b", "c")])
     made: NoisyTables = laplace_tables(workload, epsilon=0.3)
     if mechanism == "gaussian":
-        made = GaussianBlocks(workload, integer_scales(workload.optimize(mu=0.3)))
+        made = workload.with_noise(integer_scales(workload.optimize(mu=0.3)))
     shapes = {name: tuple(SIZES[c] for c in name) for name in made.scales}
     draw = two_sided_geometric if mechanism == "laplace" else rounded_gaussian
     draws = 50_000
@@ -352,7 +332,7 @@ def test_all_cells_of_a_table_hold_at_once(mechanism: str) -> None:
     for cell in itertools.product(range(2), range(4)):
         counts = coefficients(made, shapes, [(("b", "c"), {"b": [cell[0]], "c": [cell[1]]})], [1.0])
         off.append(np.abs(sum(noise[name] @ counts[name].ravel() for name in shapes)))
-    half = made.half_width(("b", "c"), {"b": 1, "c": 1}, confidence=0.95, bins=8)
+    half = made.cell_half_width(("b", "c"), confidence=0.95, bins=8)
     worst = np.max(off, axis=0)
     assert int((worst > half).sum()) <= binom.ppf(1 - 1e-8, draws, 0.05)
     assert int((worst > half / 2).sum()) > 0.1 * draws
@@ -363,7 +343,7 @@ def test_a_table_of_many_columns_and_noise_of_hardly_any_scale() -> None:
     assert laplace_tables(wide, epsilon=1).std[wide.tables[0]] == pytest.approx(Laplace(1.0, 1.0).std)
     certain = laplace_tables(Workload({"a": 3}, tables=["a"]), epsilon=1e4)
     assert certain.std["a"] < 1e-50
-    assert certain.half_width("a", {"a": 1}, confidence=0.95) == 0
+    assert certain.cell_half_width("a", confidence=0.95) == 0
 
 
 def test_a_table_of_many_columns_has_intervals_at_once() -> None:
@@ -371,7 +351,7 @@ def test_a_table_of_many_columns_has_intervals_at_once() -> None:
     a sum over half of them is one of 2^11 draws."""
     columns = tuple(f"c{i}" for i in range(12))
     workload = Workload(dict.fromkeys(columns, 2), tables=[columns])
-    made = PlainTables(workload, {columns: 2.0}, mechanism="laplace")
+    made = workload.with_laplace({columns: 2.0})
     (term,) = made.noise_terms([(columns, {"c0": [0]})], [1.0])
     assert (term.count, term.scale) == (2**11, 2.0)
     assert term.step == pytest.approx(1.0, rel=1e-13)

@@ -15,9 +15,9 @@ from dense_tables import block_information, table_matrix
 from leastnoise import errors
 from leastnoise.curator.noise.gaussian import rounded_gaussian
 from leastnoise.testing import seeded
-from leastnoise.workload import Strategy, Workload
-from leastnoise.workload.integer_noise import integer_scales
+from leastnoise.workload import Strategy, Workload, table_errors
 from leastnoise.workload.residuals import integer_residual, project, table_of_blocks
+from leastnoise.workload.strategy import integer_scales
 
 SIZES = {"a": 3, "b": 4, "one": 1, "c": 2}
 TABLES = [("a", "b"), ("b", "c"), ("a", "c"), ("a", "one")]
@@ -58,8 +58,8 @@ def test_covariances_of_rectangles_are_those_of_the_dense_mechanism(data: st.Dat
     found = made.covariances(chosen)
     np.testing.assert_allclose(found, expected, atol=1e-9 * max(1, np.abs(expected).max()))
     for (table, rectangle), variance in zip(chosen, np.diag(expected), strict=True):
-        counts = {column: len(positions) for column, positions in rectangle.items()}
-        assert made.rectangle_variance(table, counts) == pytest.approx(variance, abs=1e-9)
+        first = {column: range(len(positions)) for column, positions in rectangle.items()}
+        assert made.covariances([(table, first)])[0, 0] == pytest.approx(variance, abs=1e-9)
     apart = vectors[0] - vectors[1]
     difference = made.difference_variance(*chosen[0], *chosen[1])
     assert difference == pytest.approx(apart @ dense @ apart, abs=1e-8)
@@ -68,24 +68,24 @@ def test_covariances_of_rectangles_are_those_of_the_dense_mechanism(data: st.Dat
 def test_covariances_of_cells() -> None:
     made, dense = strategy(), dense_covariance()
     one, other = indicator(("a", "b"), {"a": [2], "b": [1]}), indicator(("b", "c"), {"b": [1], "c": [0]})
-    assert made.covariance(("a", "b"), (2, 1), ("c", "b"), (0, 1)) == pytest.approx(one @ dense @ other)
-    assert made.covariance("b", 3, "b", 3) == pytest.approx(made.std["b"] ** 2)
-    assert made.covariance((), (), (), ()) == pytest.approx(made.std[()] ** 2)
+    found = made.covariances(
+        [(("a", "b"), {"a": 2, "b": 1}), (("c", "b"), {"c": 0, "b": 1}), ("b", {"b": 3}), ((), {})]
+    )
+    assert found[0, 1] == pytest.approx(one @ dense @ other)
+    assert (found[2, 2], found[3, 3]) == pytest.approx((made.std["b"] ** 2, made.std[()] ** 2))
 
 
 def test_a_sum_over_a_whole_axis_is_the_smaller_table() -> None:
     made = strategy()
-    assert made.rectangle_variance(("a", "b"), {"a": 1}) == pytest.approx(made.std["a"] ** 2)
-    assert made.rectangle_variance(("a", "b"), {}) == pytest.approx(made.std[()] ** 2)
-    assert made.rectangle_variance(("a", "b"), {"a": 0}) == 0
+    found = made.covariances([(("a", "b"), {"a": 1}), (("a", "b"), {}), (("a", "b"), {"a": []})]).diagonal()
+    assert found == pytest.approx([made.std["a"] ** 2, made.std[()] ** 2, 0])
     assert made.difference_variance("a", {"a": [1]}, ("a", "b"), {"a": [1]}) == pytest.approx(0, abs=1e-12)
 
 
 @pytest.mark.parametrize(
     ("call", "error"),
     [
-        (lambda s: s.rectangle_variance("a", {"a": 4}), errors.InvalidParameter),
-        (lambda s: s.rectangle_variance("a", {"b": 1}), errors.UnknownColumn),
+        (lambda s: s.covariances([("a", {"b": [1]})]), errors.UnknownColumn),
         (lambda s: s.covariances([("a", {"a": [3]})]), errors.InvalidParameter),
         (lambda s: s.covariances([(("a", "b", "c"), {})]), errors.InvalidParameter),
     ],
@@ -98,6 +98,7 @@ def test_mistakes(call: Any, error: type[Exception]) -> None:
 def test_rounding_reaches_no_farther_than_is_said() -> None:
     """The worst rounding of every integer, by the linear map from the errors of all blocks to the sum."""
     made = strategy()
+    noisy = made.workload.with_noise(integer_scales(made))
     for table, rectangle in [(("a", "b"), {"a": [0], "b": [1, 2]}), (("b", "c"), {}), (("b",), {"b": [1]})]:
         reach = 0.0
         for block in made.workload.blocks:
@@ -109,8 +110,8 @@ def test_rounding_reaches_no_farther_than_is_said() -> None:
                 answer = table_of_blocks(blocks, table, SIZES)
                 picked = np.ix_(*[rectangle.get(c, range(SIZES[c])) for c in table])
                 reach += abs(answer[picked].sum())
-        counts = {column: len(positions) for column, positions in rectangle.items()}
-        assert made.rounding_reach(table, counts) == pytest.approx(reach)
+        found = table_errors.rectangle(made.workload, table, rectangle)
+        assert noisy._reach(found) / 2 == pytest.approx(reach)
 
 
 def test_exact_draws_have_these_covariances() -> None:

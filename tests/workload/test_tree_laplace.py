@@ -15,11 +15,11 @@ from dense_trees import made_workload, random_shape
 from leastnoise.domain import TreeShape
 from leastnoise.privacy.distributions import Laplace
 from leastnoise.testing import seeded
-from leastnoise.workload import TreeWorkload, laplace_tables, noise_options, released_tables, tree_laplace
+from leastnoise.workload import NoisyTables, Workload, laplace_tables, noisy_tables
+from leastnoise.workload.comparison import compare_tables
 from leastnoise.workload.laplace_sums import LaplaceSum
-from leastnoise.workload.noise_options import weighted_error
-from leastnoise.workload.plain_cost import laplace_price, plain_cost
-from leastnoise.workload.tree_laplace import LaplaceLevels
+from leastnoise.workload.shares import choose, spread_of
+from leastnoise.workload.tables_noise import weighted_error
 from leastnoise.workload.tree_least_squares import TreeFit
 
 CROSSED = [(), "b", ("a", "x"), ("b", "y"), ("x", "y")]
@@ -27,14 +27,14 @@ SIZES = {"x": 2, "y": 3}
 RELEASED = {("b", "y"): 1.5, ("a", "x", "y"): 2.5, ("a",): 4.0, (): 3.0, ("x",): 2.0}
 
 
-def crossed(seed: int = 11) -> tuple[TreeWorkload, LaplaceLevels]:
+def crossed(seed: int = 11) -> tuple[Workload, NoisyTables]:
     workload = made_workload(np.random.default_rng(seed), CROSSED, sizes=SIZES)
-    return workload, LaplaceLevels(workload, RELEASED, unit=2)
+    return workload, workload.with_laplace(RELEASED, unit=2)
 
 
-def dense(made: LaplaceLevels) -> tuple[dict[Any, np.ndarray], np.ndarray]:
+def dense(made: NoisyTables) -> tuple[dict[Any, np.ndarray], np.ndarray]:
     """The matrix of each table, and that of least squares from all released numbers to the finest cells."""
-    workload = made._tree
+    workload = made.workload
     stack = np.vstack([dense_trees.table_matrix(workload, table) for table in made.released])
     precisions = np.concatenate(
         [np.full(workload.cells_of(table), (2 / Laplace(scale, 1.0).std) ** 2) for table, scale in made.scales.items()]
@@ -85,22 +85,22 @@ def test_what_a_unit_costs_is_the_largest_l1_distance_over_the_scales(rows: int)
     added = max(float(np.abs(unit).sum()) for unit in units)
     apart = max(float(np.abs(together - one).sum(axis=1).max()) for one in together)
     for neighbours, exact in (("add-remove", added), ("replace", max(added, apart))):
-        cost = plain_cost(RELEASED, workload.sizes, mechanism="laplace", neighbours=neighbours, max_rows=rows)
+        cost = float(workload.unit_cost(rows, neighbours).epsilon(RELEASED))
         assert exact <= cost * (1 + 1e-12)
         if rows == 1:
             assert exact == pytest.approx(cost)
-        price = laplace_price(RELEASED, sizes=workload.sizes, parts=rows, neighbours=neighbours)
+        price = workload.unit_cost(rows, neighbours).laplace_mu_squared(RELEASED)
         assert 0 < price <= Fraction(cost) ** 2
 
 
 @pytest.mark.parametrize(
     ("weights", "limits"),
-    [("tables", {}), ("tables", {"neighbours": "replace"}), ("worst", {"max_rows": 3}), ({"b": 5.0}, {"parts": 4096})],
+    [("tables", {}), ("tables", {"neighbours": "replace"}), ("worst", {"weight": 3}), ({"b": 5.0}, {"weight": 4096})],
 )
 def test_the_noise_costs_what_was_asked_and_no_more(weights: Any, limits: dict[str, Any]) -> None:
     workload = made_workload(np.random.default_rng(2), CROSSED, sizes=SIZES)
     made = laplace_tables(workload, epsilon=0.7, weights=weights, **limits)
-    cost = plain_cost(made.scales, workload.sizes, mechanism="laplace", **limits)
+    cost = float(workload.unit_cost(**limits).epsilon(made.scales))
     assert 0.7 * (1 - 1e-12) < cost <= 0.7
 
 
@@ -114,7 +114,7 @@ def test_no_other_division_that_is_tried_has_less_error(tables: Any) -> None:
     made = laplace_tables(workload, epsilon=1e-3)  # noise so wide that its grid does not matter
     least = float(made.table_variances.sum()) * 1e-6
     every = list(dict.fromkeys([workload.union(workload.tables), *workload.tables, *workload.smaller()]))
-    spread = workload.spread(every, power=2)
+    spread = spread_of(workload, every)
 
     def error(logits: np.ndarray) -> float:
         shares = np.exp(logits - logits.max())
@@ -129,13 +129,13 @@ def test_no_other_division_that_is_tried_has_less_error(tables: Any) -> None:
 def test_chosen_tables_may_be_larger_than_those_asked_for() -> None:
     shape = TreeShape((np.array([3]), np.array([2, 3, 2])))
     sizes = {"a": 3, "b": 7, "x": 2}
-    workload = TreeWorkload(sizes, tables=["b", ("a", "x")], levels="ab", shape=shape)
+    workload = Workload(sizes, tables=["b", ("a", "x")], levels="ab", shape=shape)
     made = laplace_tables(workload, epsilon=1)
     assert made.scales == {("b", "x"): 1.0}
     asked = laplace_tables(workload, epsilon=1, larger=False)
     assert set(asked.scales) <= {("b",), ("a", "x"), ("a",), ("x",), ()}
     assert made.rmse < asked.rmse
-    found = released_tables.choose(workload, power=2, weights=np.ones(2), larger=True)
+    found = choose(workload, weights=np.ones(2), larger=True)
     assert found == {("b", "x"): 1.0}
 
 
@@ -147,13 +147,13 @@ def test_a_level_of_one_node_is_as_accurate_as_the_whole_and_its_noise_can_be_dr
     sizes = {"state": 1, "county": 4, "sex": 2, "age": 4}
     one, whole = (
         laplace_tables(
-            TreeWorkload(sizes, tables=[top, "sex", ("sex", "age")], levels=["state", "county"], shape=shape),
+            Workload(sizes, tables=[top, "sex", ("sex", "age")], levels=["state", "county"], shape=shape),
             epsilon=1.0,
             weights=weights,
         )
         for top in ("state", ())
     )
-    assert isinstance(one, LaplaceLevels)
+    assert isinstance(one, NoisyTables)
     assert max(one.scales.values()) < 1e5 * min(one.scales.values())
     assert weighted_error(one, weights) == pytest.approx(weighted_error(whole, weights), rel=5e-3)
 
@@ -178,8 +178,8 @@ def test_intervals_hold_as_often_as_stated(confidence: float) -> None:
         inside = (off <= halves).mean(axis=0)
         assert (inside >= confidence - error).all()
         assert ((off <= 0.99 * halves).mean(axis=0) <= confidence + error).all()
-        level = workload.level_of(table)
-        wide = made._bounds(table, level, 1 - confidence)
+        first = {name: 0 for name in table if name not in workload.levels}
+        wide = made._bounds(table, first, 1 - confidence)
         node = np.broadcast_to(
             wide.reshape([workload.sizes[c] if c in workload.levels else 1 for c in table]),
             [workload.sizes[c] for c in table],
@@ -198,10 +198,10 @@ def test_a_large_tree_has_bounds_at_most_twice_the_exact_ones(monkeypatch: pytes
     rng = np.random.default_rng(4)
     children = rng.integers(8, 14, 20)
     shape = TreeShape((np.array([20]), children))
-    workload = TreeWorkload({"a": 20, "b": int(children.sum())}, tables=[(), "a", "b"], levels="ab", shape=shape)
+    workload = Workload({"a": 20, "b": int(children.sum())}, tables=[(), "a", "b"], levels="ab", shape=shape)
     made = laplace_tables(workload, epsilon=1)
     exact = {table: made.sum_half_widths(table, confidence=0.95) for table in workload.tables}
-    monkeypatch.setattr(tree_laplace, "MOST_WORK", 0)
+    monkeypatch.setattr(noisy_tables, "MOST_WORK", 0)
     for table, halves in exact.items():
         ratio = made.sum_half_widths(table, confidence=0.95) / halves
         assert (ratio >= 0.999).all()
@@ -236,12 +236,13 @@ def test_coefficients_of_single_nodes(seed: int) -> None:
 def test_few_levels_get_laplace_noise_and_many_tables_gaussian_noise() -> None:
     shape = TreeShape((np.array([10]), np.full(10, 12)))
     sizes = {"a": 10, "b": 120, "x": 4, "y": 5, "z": 6}
-    few = TreeWorkload(sizes, tables=[(), "a", "b"], levels="ab", shape=shape)
-    laplace, gaussian = noise_options(few, epsilon=1, delta=1e-6)
-    assert (laplace.method, gaussian.method) == ("laplace", "gaussian")
-    assert laplace.error < 0.6 * gaussian.error
+    few = Workload(sizes, tables=[(), "a", "b"], levels="ab", shape=shape)
+    asked: Any = {"weights": "tables", "row_size": 1, "step": 1, "neighbours": "add-remove", "epsilon": 1}
+    laplace, gaussian = compare_tables(few, delta=1e-6, **asked).rows
+    assert (laplace.mechanism, gaussian.mechanism) == ("laplace", "gaussian")
+    assert laplace.std < 0.6 * gaussian.std
     pairs = [("b", "x"), ("b", "y"), ("b", "z"), ("a", "x", "y"), ("a", "x", "z"), ("a", "y", "z")]
-    many = TreeWorkload(sizes, tables=[(), "a", "x", "y", "z", *pairs], levels="ab", shape=shape)
-    assert noise_options(many, epsilon=1, delta=1e-6)[0].method == "gaussian"
+    many = Workload(sizes, tables=[(), "a", "x", "y", "z", *pairs], levels="ab", shape=shape)
+    assert compare_tables(many, delta=1e-6, **asked).best.mechanism == "gaussian"
     with seeded(1):  # nothing here draws
-        assert [each.method for each in noise_options(few, epsilon=1, delta=0)] == ["laplace"]
+        assert [each.mechanism for each in compare_tables(few, delta=0, **asked).rows] == ["laplace"]

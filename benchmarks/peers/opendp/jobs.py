@@ -45,39 +45,3 @@ def histogram(path, bins, kept):
         return query.release().collect().height
 
     return work
-
-
-def quantile(values, clip, levels, epsilon, draws):
-    """The exponential mechanism over 1,001 candidates, epsilon-DP for one row more or less; levels share epsilon."""
-    low, high = clip
-    candidates = [low + (high - low) * place / 1000 for place in range(1001)]
-    domain = dp.vector_domain(dp.atom_domain(T=float, nan=False))
-
-    def measured(level):
-        return lambda scale: dp.m.make_private_quantile(
-            domain, dp.symmetric_distance(), dp.max_divergence(), candidates=candidates, alpha=level, scale=scale
-        )
-
-    each = epsilon / len(levels)
-    mechanisms = [measured(q)(dp.binary_search_param(measured(q), d_in=1, d_out=each, T=float)) for q in levels]
-    return lambda: [sorted(mechanism(values) for mechanism in mechanisms) for _ in range(draws)]
-
-
-def unknown(path, each, epsilon, delta):
-    """Counts of keys that nobody listed, above its threshold. That a unit is in `each` keys, once in each, is a fact of
-    the file: its own truncation by key fails in this version (a duplicate field)."""
-    from opendp.extras.polars import Bound
-
-    bounds = [Bound(by=["key"], per_group=1), Bound(by=["key"], num_groups=each)]
-
-    def work():
-        context = dp.Context.compositor(
-            data=pl.scan_parquet(path),
-            privacy_unit=dp.unit_of(contributions=bounds),
-            privacy_loss=dp.loss_of(epsilon=epsilon, delta=delta),
-            split_evenly_over=1,
-        )
-        shown = context.query().group_by("key").agg(dp.len(signed=True)).release().collect()
-        return list(zip(shown["key"].to_list(), shown["len"].to_list(), strict=True))
-
-    return work

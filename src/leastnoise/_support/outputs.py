@@ -14,8 +14,7 @@ import zipfile
 from pathlib import Path
 from typing import Any, Literal
 
-from leastnoise._support.paths import path_of
-from leastnoise.errors import BadOutput
+from leastnoise.errors import BadOutput, WrongType
 
 Kind = Literal["release", "page", "csv", "workbook"]
 
@@ -34,6 +33,17 @@ _OTHERS = {
 # Closing any descriptor of a file drops the locks that SQLite holds on it in this process, so the ledgers that are
 # open here are known by name and never opened by anyone else.
 ledgers: set[str] = set()
+
+
+def path_of(value: object) -> Path:
+    """A path as it was typed."""
+    if isinstance(value, str | bytes | os.PathLike):
+        return Path(os.fsdecode(value))
+    raise WrongType(
+        f'a path is text, such as "trips.parquet", or a pathlib.Path. Got {value!r} instead.',
+        parameter="path",
+        value=value,
+    )
 
 
 def check(path: str | os.PathLike[str], kind: Kind) -> None:

@@ -6,18 +6,20 @@ Never pass private data through this module.
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational
-from typing import Literal
+from typing import Any, Literal, ParamSpec, Protocol, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from leastnoise import errors
-from leastnoise._support.directed_rounding import round_down, round_up, step_where
+from leastnoise._support.rounding import round_down, round_up, step_where
 
 Floats = NDArray[np.float64]
 Number = float | int | Fraction | Decimal
@@ -112,7 +114,7 @@ def numbers(name: str, value: Numbers) -> Floats:
     return doubles
 
 
-def broadcast(**named: Floats) -> list[Floats]:
+def broadcast(**named: NDArray[Any]) -> list[NDArray[Any]]:
     """The arrays at their common shape."""
     try:
         return [np.array(array) for array in np.broadcast_arrays(*named.values())]
@@ -177,7 +179,7 @@ def _to_double(value: float | Fraction | Decimal, up: bool) -> float:
         double = math.inf
     except ValueError:  # a signalling NaN
         double = math.nan
-    if isinstance(value, float) or not math.isfinite(double):
+    if isinstance(value, float) or not math.isfinite(double) or (isinstance(value, int) and abs(value) <= 2**53):
         return double
     exact = Fraction(int(value), 1) if isinstance(value, np.integer) else _exact(value)
     return round_up(exact) if up else round_down(exact)
@@ -260,3 +262,67 @@ def _example(name: str) -> errors.Example | tuple[()]:
 def _abbreviated(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def as_host(array: Any) -> Any:
+    """The array as NumPy's, without what its library remembers of its making; what is no array stays as it is."""
+    if isinstance(array, (np.ndarray, np.generic)):
+        return array
+    import array_api_compat
+
+    if not array_api_compat.is_array_api_obj(array):
+        return array
+    if array_api_compat.is_cupy_array(array):
+        return array.get()
+    detached = array.detach() if hasattr(array, "detach") else array
+    return np.asarray(array_api_compat.to_device(detached, "cpu") if hasattr(detached, "detach") else detached)
+
+
+P = ParamSpec("P")
+
+
+class OverArrays(Protocol[P]):
+    """A function from numbers to a number, and from arrays to an array."""
+
+    @overload
+    def __call__(self, *args: P.args, **options: P.kwargs) -> float: ...
+    @overload
+    def __call__(self, *args: Any, **options: Any) -> Floats: ...
+
+
+def over_arrays(*names: str) -> Callable[[Callable[P, float]], OverArrays[P]]:
+    """Let the named parameters be arrays too. Every element is computed as it would be by itself."""
+
+    def decorate(function: Callable[P, float]) -> OverArrays[P]:
+        signature = inspect.signature(function)
+
+        @functools.wraps(function)
+        def called(*args: Any, **options: Any) -> float | Floats:
+            given = signature.bind(*args, **options).arguments
+            several = {name: _array(name, value) for name, value in given.items() if name in names and _is_array(value)}
+            if not several:
+                return function(*args, **options)
+            full = broadcast(**several)
+            rows = zip(*(array.ravel().tolist() for array in full), strict=True)
+            answers = [function(**{**given, **dict(zip(several, row, strict=True))}) for row in rows]  # type: ignore[call-arg]
+            return np.array(answers, dtype=np.float64).reshape(full[0].shape)
+
+        return cast(OverArrays[P], called)
+
+    return decorate
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) or (getattr(value, "ndim", 0) > 0)
+
+
+def _array(name: str, value: Any) -> NDArray[Any]:
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        array = np.zeros(0, dtype=object)
+    if array.dtype.kind not in "iuf" or not array.size:
+        raise errors.WrongType(
+            f"{name} must be a number, or a rectangular array of numbers that is not empty.", parameter=name
+        )
+    return array

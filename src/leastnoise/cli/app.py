@@ -1,4 +1,4 @@
-"""The command line: one command a question, tables for people, --json for programs; `messages` has the exit codes."""
+"""The command line: a command for each question, tables for people, --json for programs; exit codes are `output`'s."""
 
 from __future__ import annotations
 
@@ -13,24 +13,8 @@ import typer
 from rich.console import Console
 
 import leastnoise as ln
-from leastnoise._support import atomic_files
-from leastnoise.cli import (
-    budget,
-    calibration,
-    composition,
-    denoise,
-    export,
-    job,
-    keys,
-    limits,
-    messages,
-    release,
-    report,
-    show,
-    studio,
-    tables,
-)
-from leastnoise.cli.option_groups import grouped
+from leastnoise._support import files
+from leastnoise.cli import ask, budget, calibration, keys, limits, output, release, released, run, studio
 
 app = typer.Typer(
     name="leastnoise",
@@ -60,27 +44,19 @@ def root(
     """Statistics about people with a proved differential-privacy guarantee and the least noise that keeps it."""
 
 
-calibration.register(app)
-composition.register(app)
-app.add_typer(budget.app, name="budget")
-app.command()(release.release)
-tables.register(app)
-limits.register(app)
-app.command()(grouped(keys.keys))
-app.command()(denoise.denoise)
-app.command()(report.report)
-app.command()(show.show)
-app.command()(export.export)
-app.command()(job.run)
-app.command()(studio.studio)
+for _part in (ask, release, limits, keys, released):
+    _part.register(app)
+app.add_typer(budget.app, name="budget", rich_help_panel="Budget")
+for _part in (calibration, run, studio):
+    _part.register(app)
 
 
-@app.command()
+@app.command(rich_help_panel="Run")
 def demo() -> None:
     """The whole job on made-up data: one count, a budget, a map with its noise taken out, many tables, pages."""
-    from leastnoise.cli.demo import run_demo
+    from leastnoise.cli.demo import run_demo  # it brings NumPy, and help must not
 
-    run_demo(Console())
+    run_demo()
 
 
 def main() -> None:
@@ -95,7 +71,7 @@ def main() -> None:
     except Exception as problem:
         if os.environ.get("LEASTNOISE_DEBUG"):
             raise
-        code = messages.exit_code(problem)
+        code = output.exit_code(problem)
         _print_problem(problem)
     else:
         return
@@ -104,7 +80,7 @@ def main() -> None:
 
 def _stop(*_: object) -> None:
     """Ctrl-C: tidy up and end at once. An exception would be raised anywhere, also where a library cannot bear one."""
-    atomic_files.tidy()
+    files.tidy()
     if sys.stderr.isatty():
         os.write(2, b"\x1b[?25h\n")  # a progress bar hides the cursor
     os._exit(130)
@@ -114,4 +90,4 @@ def _print_problem(problem: Exception) -> None:
     with suppress(OSError):  # standard error is closed
         console = Console(stderr=True)
         console.print(f"[bold red]{type(problem).__name__}[/bold red]: ", end="", highlight=False)
-        console.print(messages.printable(messages.explain(problem)), markup=False, highlight=False, emoji=False)
+        console.print(output.printable(output.explain(problem)), markup=False, highlight=False, emoji=False)

@@ -1,9 +1,9 @@
-"""`leastnoise sigma | epsilon | delta | plan | compare`: what noise promises, from numbers alone."""
+"""`leastnoise sigma | epsilon | delta | plan | compare`: what noise guarantees, from numbers alone."""
 
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -11,25 +11,36 @@ from rich.panel import Panel
 from rich.table import Table
 
 import leastnoise as ln
-from leastnoise.cli import options
-from leastnoise.cli.json_output import print_json
+from leastnoise.cli.output import Answer, printed
+
+Epsilon = Annotated[float, typer.Option(help="How much an attacker may learn; 0 or more. Small is private.")]
+Delta = Annotated[float, typer.Option(help="A small probability, such as 1e-6.")]
+Sigma = Annotated[float, typer.Option(help="The standard deviation of the noise.")]
+Sensitivity = Annotated[float, typer.Option(help="How far one person can move the answer (L2).")]
+L1Sensitivity = Annotated[
+    float | None, typer.Option("--l1-sensitivity", help="The same in L1, so that Laplace noise can compete.")
+]
+Steps = Annotated[int, typer.Option("--steps", help="How many such releases there are.")]
+Sampling = Annotated[
+    str, typer.Option(help="The chance that a person takes part in a step (Poisson sampling): 0.01, or 256/60000.")
+]
+Bins = Annotated[int, typer.Option(help="How many numbers are published.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
     for command in (sigma, epsilon, delta, plan, compare):
-        app.command()(command)
+        app.command(rich_help_panel="Calculate")(printed(command))
 
 
 def sigma(
-    epsilon: options.Epsilon,
-    delta: options.Delta,
-    sensitivity: options.Sensitivity = 1.0,
-    steps: options.ReleaseSteps = 1,
-    sampling: options.Sampling = "1",
-    json: options.Json = False,
-) -> None:
-    """The least noise that keeps the promise: sigma, proved and rounded up.
+    epsilon: Epsilon,
+    delta: Delta,
+    sensitivity: Sensitivity = 1.0,
+    steps: Steps = 1,
+    sampling: Sampling = "1",
+) -> Answer:
+    """The least noise that keeps the guarantee: sigma, proved and rounded up.
 
     Example: [bold]leastnoise sigma --epsilon 1 --delta 1e-6 --sensitivity 5[/bold]
     """
@@ -39,22 +50,20 @@ def sigma(
         answer = ln.sigma(epsilon=epsilon, delta=delta, sensitivity=sensitivity, steps=steps, sampling=rate)
     close = "1e-12 less is not" if rate == 1 else "4e-4 less is proved not to be"
     close = "how much less would do could not be proved in reasonable time" if doubts else close
-    _print_answer(
-        json,
+    return _answer(
         {"sigma": answer, "epsilon": epsilon, "delta": delta, "sensitivity": sensitivity, **_steps(steps, rate)},
         f"Gaussian noise of this standard deviation is ({epsilon:g}, {delta:g})-DP; {close}.{_note(rate)}",
     )
 
 
 def epsilon(
-    sigma: options.Sigma,
-    delta: options.Delta,
-    sensitivity: options.Sensitivity = 1.0,
-    steps: options.ReleaseSteps = 1,
-    sampling: options.Sampling = "1",
-    json: options.Json = False,
-) -> None:
-    """What a noise of this sigma promises: the least epsilon at a delta, proved and rounded up.
+    sigma: Sigma,
+    delta: Delta,
+    sensitivity: Sensitivity = 1.0,
+    steps: Steps = 1,
+    sampling: Sampling = "1",
+) -> Answer:
+    """What noise of this sigma guarantees: the least epsilon at a delta, proved and rounded up.
 
     Example: [bold]leastnoise epsilon --sigma 21.2 --delta 1e-6 --sensitivity 5[/bold]
     """
@@ -63,22 +72,20 @@ def epsilon(
     if rate != 1:
         step = ln.SampledGaussianDP.of(sigma=sigma, sensitivity=sensitivity, sampling=rate)
         total = (step * steps).to_approx(delta=delta)
-        _print_answer(json, {"epsilon": total.epsilon, "lower": total.lower, **facts}, total.explain())
-        return
+        return _answer({"epsilon": total.epsilon, "lower": total.lower, **facts}, total.explain())  # type: ignore[attr-defined]
     answer = ln.epsilon(sigma=sigma, delta=delta, sensitivity=sensitivity, steps=steps)
     whole = ln.compose(ln.GaussianDP.of(sigma=sigma, sensitivity=sensitivity) * steps)
-    _print_answer(json, {"epsilon": answer, **facts}, ln.GaussianDP.explain(whole, delta=delta))  # type: ignore[arg-type]
+    return _answer({"epsilon": answer, **facts}, ln.GaussianDP.explain(whole, delta=delta))  # type: ignore[arg-type]
 
 
 def delta(
-    sigma: options.Sigma,
-    epsilon: options.Epsilon,
-    sensitivity: options.Sensitivity = 1.0,
-    steps: options.ReleaseSteps = 1,
-    sampling: options.Sampling = "1",
-    json: options.Json = False,
-) -> None:
-    """What a noise of this sigma promises: the least delta at an epsilon, proved and rounded up.
+    sigma: Sigma,
+    epsilon: Epsilon,
+    sensitivity: Sensitivity = 1.0,
+    steps: Steps = 1,
+    sampling: Sampling = "1",
+) -> Answer:
+    """What noise of this sigma guarantees: the least delta at an epsilon, proved and rounded up.
 
     Example: [bold]leastnoise delta --sigma 21.2 --epsilon 1 --sensitivity 5[/bold]
     """
@@ -90,12 +97,12 @@ def delta(
         chance = whole.loss_at_least(epsilon)
         meaning += f" (The privacy loss itself passes {epsilon:g} with probability {chance:.2g}.)"
     facts = {"delta": answer, "sigma": sigma, "epsilon": epsilon, "sensitivity": sensitivity}
-    _print_answer(json, facts | _steps(steps, rate), meaning)
+    return _answer(facts | _steps(steps, rate), meaning)
 
 
 def _rate(text: str) -> float:
     """A number, or a fraction as Python computes it; ways to make batches that are none are refused by name."""
-    from leastnoise.privacy.accounting.guarantees import check_sampling
+    from leastnoise.privacy.calibration import check_sampling
 
     above, slash, below = text.partition("/")
     try:
@@ -112,23 +119,22 @@ def _steps(steps: int, sampling: float) -> dict[str, Any]:
 
 
 def _note(sampling: float) -> str:
-    from leastnoise.privacy.accounting.guarantees import SAMPLING_NOTE
+    from leastnoise.privacy.guarantees import SAMPLING_NOTE
 
     return "" if sampling == 1 else f" {SAMPLING_NOTE}"
 
 
 def plan(
-    error: options.Error,
-    delta: options.DeltaOrZero,
-    confidence: options.Confidence = 0.95,
-    bins: options.Bins = 1,
-    sensitivity: options.Sensitivity = 1.0,
-    l1_sensitivity: options.L1Sensitivity = None,
-    mechanism: options.Mechanism = "auto",
-    grid: options.Grid = 0.0,
-    repeats: options.Repeats = 1,
-    json: options.Json = False,
-) -> None:
+    error: Annotated[float, typer.Option(help="How far off a published number may be.")],
+    delta: Annotated[float, typer.Option(help="A small probability, such as 1e-6; 0 asks for Laplace noise.")],
+    confidence: Annotated[float, typer.Option(help="How surely all numbers must be within the error.")] = 0.95,
+    bins: Bins = 1,
+    sensitivity: Sensitivity = 1.0,
+    l1_sensitivity: L1Sensitivity = None,
+    mechanism: Annotated[str, typer.Option(help="auto, gaussian or laplace.")] = "auto",
+    grid: Annotated[float, typer.Option(help="The step of what is published: 1 for counts, 0 for any number.")] = 0.0,
+    repeats: Annotated[int, typer.Option(help="How many such releases epsilon is for: 52 for one a week.")] = 1,
+) -> Answer:
     """From the error you can accept to the least epsilon that allows it.
 
     Example: [bold]leastnoise plan --error 10 --bins 100 --delta 1e-6 --grid 1[/bold]
@@ -145,31 +151,27 @@ def plan(
         repeats=repeats,
     )
     facts = {name: getattr(made, name) for name in made.__slots__}
-    _print_answer(json, facts, made.explain())
+    return _answer(facts, made.explain())
 
 
 def compare(
-    epsilon: options.Epsilon,
-    delta: options.Delta,
-    sensitivity: options.Sensitivity = 1.0,
-    l1_sensitivity: options.L1Sensitivity = None,
-    bins: options.Bins = 1,
-    json: options.Json = False,
-) -> None:
+    epsilon: Epsilon,
+    delta: Delta,
+    sensitivity: Sensitivity = 1.0,
+    l1_sensitivity: L1Sensitivity = None,
+    bins: Bins = 1,
+) -> Answer:
     """Every mechanism side by side, and which one to use.
 
     Example: [bold]leastnoise compare --epsilon 0.5 --delta 1e-6 --sensitivity 2.24 --l1-sensitivity 5[/bold]
     """
     made = ln.compare(sensitivity=sensitivity, l1_sensitivity=l1_sensitivity, epsilon=epsilon, delta=delta, bins=bins)
-    if json:
-        print_json({"rows": made.to_dicts(), "verdict": made.verdict})
-        return
-    console = Console()
-    console.print(_table(made, f"Mechanisms at epsilon = {epsilon:g}, delta = {delta:g}", console.width >= 110))
-    console.print(made.verdict, highlight=False)
+    title = f"Mechanisms at epsilon = {epsilon:g}, delta = {delta:g}"
+    table = _table(made, title, wide=Console().width >= 110)
+    return Answer({"rows": made.to_dicts(), "verdict": made.verdict}, [table, made.verdict])
 
 
-def _table(made: ln.Comparison, title: str, wide: bool) -> Table:
+def _table(made: ln.Comparison, title: str, *, wide: bool) -> Table:
     table = Table(title=title)
     table.add_column("mechanism", style="bold")
     for heading in ("std", "95 % of one bin", "95 % of all bins", "variance", "budget mu²"):
@@ -189,17 +191,12 @@ def _table(made: ln.Comparison, title: str, wide: bool) -> Table:
     return table
 
 
-def _print_answer(as_json: bool, facts: dict[str, Any], sentence: str) -> None:
+def _answer(facts: dict[str, Any], sentence: str) -> Answer:
     """The first fact is the answer; the rest is what it was asked about."""
-    if as_json:
-        print_json(facts)
-        return
     (name, value), *given = facts.items()
     table = Table(show_header=False, box=None, padding=(0, 2))
     table.add_row(f"[bold]{name}[/bold]", f"[bold green]{value!r}[/bold green]")
     for key, number in given:
         if number is not None:
             table.add_row(key, f"{number:g}" if isinstance(number, float) else str(number))
-    console = Console()
-    console.print(table)
-    console.print(Panel.fit(sentence, border_style="dim"), highlight=False)
+    return Answer(facts, [table, Panel.fit(sentence, border_style="dim")])

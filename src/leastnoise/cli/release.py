@@ -1,110 +1,137 @@
-"""`leastnoise release`: a vector in a file, published with the least noise that keeps the promise."""
+"""`leastnoise release`: a vector in a file, published with the least noise that keeps the guarantee."""
 
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.cli import options
-from leastnoise.cli.json_output import print_json
-from leastnoise.cli.option_groups import grouped
-from leastnoise.cli.options import OutputOptions, PrivacyOptions
-from leastnoise.cli.publishing import check_output, notes, promise_facts, show_expected, show_written, showing
-from leastnoise.jobs.running import arguments, recorded, refuse_weak
+from leastnoise.cli.ask import PRIVACY, Typed, expected, typed_by
+from leastnoise.cli.calibration import L1Sensitivity, Sensitivity
+from leastnoise.cli.output import Answer, printed, showing, written
+from leastnoise.cli.shown import in_brief, promise_facts
+from leastnoise.jobs.file import typed_job
+from leastnoise.jobs.running import Done
 
 if TYPE_CHECKING:
-    from leastnoise.curator.budget.charge import Charge
-    from leastnoise.curator.preview import Expectation
-    from leastnoise.curator.request import PrivacyRequest
-    from leastnoise.privacy.noise_choice import NoiseChoice
+    from leastnoise.curator.expectation import Expectation
 
 _ABOUT_REALS = "How many real numbers there are changes this by less than 0.01 %."
 
 
-@grouped
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command("release", rich_help_panel="Publish")(printed(typed_by(release, {"privacy": PRIVACY})))
+
+
 def release(
-    values: options.Values,
-    sensitivity: options.Sensitivity,
-    privacy: PrivacyOptions,
-    output: OutputOptions,
-    column: options.ValuesColumn = None,
-    type: options.ValuesType = None,  # noqa: A002
-    l1_sensitivity: options.L1Sensitivity = None,
-    neighbours: options.Neighbours = "add-remove",
-) -> None:
-    """Publish a vector: read it, add the least noise that keeps the promise, write one Parquet file.
+    typed: Typed,
+    values: Annotated[str, typer.Argument(help="A CSV, Parquet or .npy file; - reads from a pipe.")],
+    sensitivity: Sensitivity,
+    column: Annotated[str | None, typer.Option("--column", help="The column that holds the values.")] = None,
+    type: Annotated[  # noqa: A002
+        str | None, typer.Option("--type", help="int or float; needed for a CSV, and with --expect.")
+    ] = None,
+    l1_sensitivity: L1Sensitivity = None,
+    neighbours: Annotated[str, typer.Option(help="add-remove or replace.")] = "add-remove",
+) -> Answer:
+    """Publish a vector: read it, add the least noise that keeps the guarantee, write one Parquet file.
 
     Example: [bold]leastnoise release counts.csv --column n --type int --sensitivity 1 --epsilon 1 --delta 1e-6
     -o out.parquet[/bold]
     """
     from leastnoise._support import validation
-    from leastnoise.curator import column_files
-    from leastnoise.curator.budget import charge
+    from leastnoise.curator.column_files import check_there
 
     if type is not None:
         validation.word("--type", type, ("int", "float"))
-    request = privacy.request()
-    facts: dict[str, Any] = {"sensitivity": sensitivity, "l1_sensitivity": l1_sensitivity, "neighbours": neighbours}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", errors.Wasteful)  # it is shown once, below
-        decided = charge.decide(request, bins=2, integers=type != "float", **facts)
-    # Public mistakes first, before anything private is read.
-    refuse_weak(decided.strength, privacy.force)
-    if request.share is not None or decided.noise.mechanism == "gaussian" or l1_sensitivity is not None:
-        decided.check(query="a vector", note=request.note)  # with more values it costs as much, or hardly more
-    check_output(output, sources=[values])
-    column_files.check_there(values, column)
-    if output.expect:
-        show_expected(_expect(request, decided, type, l1_given=l1_sensitivity is not None), output)
-        return
-    recorded(request, output.path)
-    with notes():
-        private = column_files.read_column(values, column=column, kind=type)  # type: ignore[arg-type]
-        made = ln.release(private, **facts, **arguments(request))
-    made.save(output.path)
-    if not output.quiet:
-        with showing(output.path):
-            _show(made, output)
+    public = {"sensitivity": sensitivity, "l1_sensitivity": l1_sensitivity, "neighbours": neighbours}
+    found = typed.run(typed_job(typed.sections, ()), _Vector(values, column, type, public, typed.expect))
+    if not isinstance(found, Done):
+        check_there(values, column)
+        return expected(found)
+    made: Any = found.release
+    with showing(typed.path):
+        facts = {"output": typed.path, "bins": made.bins, "sigma": made.sigma, "mechanism": made.mechanism}
+        return Answer(facts | promise_facts(made), [*in_brief(made), written(typed.path)], typed.path)
 
 
-def _show(made: ln.Release, output: OutputOptions) -> None:
-    if output.json:
-        made_facts = {"output": output.path, "bins": made.bins, "sigma": made.sigma, "mechanism": made.mechanism}
-        print_json(made_facts | promise_facts(made))
-        return
-    show_written(made.explain(), output.path)
+@dataclass(frozen=True, slots=True)
+class _Vector:
+    """The vector of a file, as a run asks for it.
+
+    public: its sensitivity, and between which tables that holds. rehearsed: only what to expect is asked.
+    """
+
+    path: str
+    column: str | None
+    kind: str | None
+    public: Mapping[str, Any]
+    rehearsed: bool
+    mechanisms: tuple[str, ...] = ("auto", "gaussian", "laplace")
+    domain: None = None
+
+    @property
+    def files(self) -> list[str]:
+        """What is read."""
+        return [self.path]
+
+    def release(self, **privacy: Any) -> ln.Release:
+        """Read, pay and draw."""
+        from leastnoise.curator.column_files import check_there, read_column
+
+        check_there(self.path, self.column)
+        private = read_column(self.path, column=self.column, kind=self.kind)  # type: ignore[arg-type]
+        return ln.release(private, **self.public, **privacy)
+
+    def expect(self, **privacy: Any) -> Expectation:
+        """What to expect of every value. The file is not opened, so what it alone says must be given."""
+        from leastnoise.curator.budget.deciding import decide
+        from leastnoise.curator.expectation import Expectation
+        from leastnoise.curator.request import PrivacyRequest
+        from leastnoise.privacy.vector_noise import VectorPlanner
+
+        request = PrivacyRequest(**privacy)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", errors.Wasteful)  # the release itself says it
+            decided = decide(request, VectorPlanner.of(bins=2, integers=self.kind != "float", **self.public))
+        chosen, l1_given = decided.plan, self.public["l1_sensitivity"] is not None
+        if request.share is not None or chosen.mechanism == "gaussian" or l1_given:
+            decided.check(query="a vector", note=request.note)  # with more values it costs as much, or hardly more
+        if self.rehearsed:
+            _check_known(self.kind, chosen.mechanism == "laplace" and not l1_given)
+        return Expectation(
+            mechanism=chosen.mechanism,
+            sigma=chosen.scale if chosen.mechanism == "gaussian" else chosen.scale * 2**0.5,
+            std=chosen.distribution.std,
+            half_width=chosen.distribution.half_width(0.95),
+            half_width_all=None,
+            threshold=None,
+            limits={},
+            bins=None,
+            guarantee=chosen.guarantee,
+            strength=decided.strength,
+            note=" ".join(filter(None, (chosen.note, "" if self.kind == "int" else _ABOUT_REALS, request.caution))),
+        )
 
 
-def _expect(request: PrivacyRequest, decided: Charge[NoiseChoice], kind: str | None, *, l1_given: bool) -> Expectation:
-    """What to expect of every value. The file is not opened, so what it alone says must be given."""
-    from leastnoise.curator.preview import Expectation
-
+def _check_known(kind: str | None, depends_on_bins: bool) -> None:
+    """Refuse to say what to expect of a vector where its file alone would tell."""
     if kind is None:
         raise errors.MissingParameter(
             "Nothing is read to say what to expect, and the noise on whole numbers is another than on real ones.",
             parameter="type",
             example=[{"type": "int"}, {"type": "float"}],
         )
-    chosen = decided.noise
-    if chosen.mechanism == "laplace" and not l1_given:
+    if depends_on_bins:
         raise errors.MissingParameter(
             "Nothing is read to say what to expect, and without an L1 sensitivity Laplace noise depends on how many "
             "values there are.",
             parameter="l1_sensitivity",
             example={"l1_sensitivity": 1},
         )
-    return Expectation(
-        mechanism=chosen.mechanism,
-        sigma=chosen.scale if chosen.mechanism == "gaussian" else chosen.scale * 2**0.5,
-        std=chosen.distribution.std,
-        half_width=chosen.distribution.half_width(0.95),
-        half_width_all=None,
-        threshold=None,
-        limits={},
-        bins=None,
-        guarantee=chosen.guarantee,
-        strength=decided.strength,
-        note=" ".join(filter(None, (chosen.note, "" if kind == "int" else _ABOUT_REALS, request.caution))),
-    )

@@ -12,6 +12,11 @@ from rich.console import Console
 from leastnoise import errors
 
 
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command(rich_help_panel="Run")(studio)
+
+
 def studio(
     source: Annotated[str, typer.Argument(help="A Parquet or CSV file, or a folder of them.")],
     budget: Annotated[

@@ -15,12 +15,15 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
+from pyarrow import csv
 
 from leastnoise import errors
 from leastnoise._support import library_warnings, parquet
-from leastnoise._support.type_names import type_name
-from leastnoise.curator import odd_cells
+from leastnoise._support.text import type_name
+from leastnoise.curator import coercion
 
 Kind = Literal["int", "float"]
 T = TypeVar("T")
@@ -71,9 +74,6 @@ def _numpy(content: bytes, path: str) -> NDArray[Any]:
 
 
 def _parquet(content: bytes, path: str, column: str) -> NDArray[Any]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     schema = _silently(path, lambda: pq.read_schema(pa.BufferReader(content)))
     _check_name(column, schema.names)
     kind = _silently(path, lambda: schema.field(column).type)
@@ -84,9 +84,6 @@ def _parquet(content: bytes, path: str, column: str) -> NDArray[Any]:
 
 
 def _csv(content: bytes, path: str, column: str, kind: Kind | None) -> NDArray[Any]:
-    import pyarrow as pa
-    from pyarrow import csv
-
     if kind is None:
         raise errors.MissingParameter(
             "A CSV file does not say what its numbers are, and guessing from private values would leak. Declare int "
@@ -112,13 +109,11 @@ def _csv(content: bytes, path: str, column: str, kind: Kind | None) -> NDArray[A
     texts = _silently(
         path, lambda: csv.read_csv(source, parse_options=parse, convert_options=options)[column].to_pylist(), damage
     )
-    return odd_cells.parse_integers(texts, len(texts)) if kind == "int" else odd_cells.as_doubles(texts, len(texts))
+    return coercion.parse_integers(texts, len(texts)) if kind == "int" else coercion.as_doubles(texts, len(texts))
 
 
 def _filled(column: Any) -> NDArray[Any]:
     """The column as an array of its own type: a null is NaN, or 0 where there is none."""
-    import pyarrow as pa
-
     plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
     array: NDArray[Any] = (plain.fill_null(0) if pa.types.is_integer(plain.type) else plain).to_numpy()
     return array

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
-from leastnoise._support import validation
-from leastnoise.curator.aggregate.bounding import word
-from leastnoise.curator.aggregate.clean_rows import CleanRows
-from leastnoise.curator.aggregate.parsing import (
+import ibis.expr.types as ir
+
+from leastnoise._support import files, validation
+from leastnoise.curator.description import escaped, shortened
+from leastnoise.curator.engines.engine import Engine, Source
+from leastnoise.curator.engines.files import PLAIN, CsvLayout
+from leastnoise.curator.engines.sources import open_source
+from leastnoise.curator.rows.columns import (
+    CleanRows,
     check_missing,
     check_types,
     in_index,
@@ -18,19 +25,12 @@ from leastnoise.curator.aggregate.parsing import (
     undeclared_column,
     unknown_column,
 )
-from leastnoise.curator.description import escaped, shortened
-from leastnoise.curator.engines.csv_layout import PLAIN, CsvLayout
-from leastnoise.curator.engines.engine import Engine
-from leastnoise.curator.engines.opened_table import Source
-from leastnoise.curator.engines.sources import open_source
-from leastnoise.domain import Lattice
+from leastnoise.curator.rows.priorities import word
+from leastnoise.domain import ColumnKind, Lattice, template
 from leastnoise.errors import BadExpression, Code, InvalidParameter, MissingParameter, UnknownColumn, WrongType
 from leastnoise.privacy.neighbours import Neighbours, check_neighbours
 from leastnoise.releases.column_labels import checked_labels
 from leastnoise.releases.left_out import LeftOut
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -223,3 +223,26 @@ def open_dataset(
         steps=steps,
         public_units=public_units,
     )
+
+
+def write_template(data: Dataset, path: str | os.PathLike[str], known: Mapping[str, Any]) -> Path:
+    """One entry for each column that bins can be of; the unit's own cannot be released."""
+    for column in known:
+        data.check_usable(column)
+    kinds = data.clean.given.schema()
+    usable = {column: kind_of(kinds[column]) for column in kinds if column not in data.kernels}
+    columns = {column: usable.get(column) for column in data.columns if column not in data.unit}
+    return files.create(path, template(columns, known))
+
+
+def kind_of(kind: Any) -> ColumnKind | None:
+    """What a column holds, as far as keys go. Levels of a category stay out: a frame takes them from its rows."""
+    tests: tuple[tuple[bool, ColumnKind], ...] = (
+        (kind.is_boolean(), "boolean"),
+        (kind.is_timestamp(), "timestamp"),
+        (kind.is_date(), "date"),
+        (kind.is_string(), "text"),
+        (kind.is_integer(), "integer"),
+        (kind.is_numeric(), "number"),
+    )
+    return next((word for holds, word in tests if holds), None)

@@ -1,6 +1,6 @@
 """What shaped the rows before the question, step by step, in public words: for the page, the file and the ledger.
 
-Conditions and derived columns are written by `expressions.recorded_text`: columns of the row and literals, and of
+Conditions and derived columns are written by `expressions.tree.text`: columns of the row and literals, and of
 a long list of values only their number.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from leastnoise._support.plain_text import printable
+from leastnoise._support.text import printable
 
 MAX_ITEMS_SHOWN = 8  # of a list
 MAX_CHARACTERS = 2000  # of all steps of a query

@@ -10,29 +10,23 @@ import functools
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import singledispatch
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import ibis
+import ibis.expr.types as ir
+
 from leastnoise._support.immutable import Frozen
-from leastnoise.curator.aggregate.binning import as_double, double_literal, is_missing, place
-from leastnoise.curator.aggregate.parsing import is_csv, parse_cell, typed_texts, without_words
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.description import one_line
-from leastnoise.curator.engines.withheld_errors import reading
-from leastnoise.curator.queries.bin_totals import BinnedQuery
-from leastnoise.curator.queries.clipped_values import ClippedValues
-from leastnoise.curator.queries.crosstabs import Crosstabs
-from leastnoise.curator.queries.quantile import Quantile
-from leastnoise.curator.queries.query import NamedRows, Query
-from leastnoise.curator.queries.summary import Summary
-from leastnoise.curator.queries.unknown_keys import UnknownKeysHistogram
-from leastnoise.curator.queries.unknown_summary import UnknownKeysSummary
+from leastnoise.curator.engines.error_redaction import redact_errors
+from leastnoise.curator.rows.columns import is_csv, parse_cell, typed_texts, without_words
+from leastnoise.curator.rows.placing import as_double, double_literal, is_missing, place
 from leastnoise.domain import Axis
 from leastnoise.errors import InvalidParameter
 from leastnoise.privacy.sensitivity import LARGEST_LIMIT
 
 if TYPE_CHECKING:
-    import ibis.expr.types as ir
+    from leastnoise.curator.queries.query import NamedRows, Query
 
 BANNER = (
     "PRIVATE: exact numbers of people's rows, outside every guarantee. For the curator's own eyes: publish, save and "
@@ -112,7 +106,7 @@ def _read(data: Dataset, look: Callable[[], PrivateCheck]) -> PrivateCheck:
     try:
         if is_csv(source):
             source.engine.verify(source.files, [])
-        return reading(look, source.files)
+        return redact_errors(look, source.files)
     finally:
         source.check_unchanged()
 
@@ -152,7 +146,7 @@ def _checked(query: Query) -> PrivateCheck:
     }
     coverage = {
         column: _coverage(query._data, rows, named.by[number], axis)
-        for number, (column, axis) in enumerate(_axes(query).items())
+        for number, (column, axis) in enumerate(query._axes.items())
     }
     return PrivateCheck(Frozen({**counts, **_limited(query)}), Frozen(coverage))
 
@@ -204,12 +198,14 @@ def _values(query: Query, named: NamedRows) -> dict[str, int]:
     """Values that are missing, and values beyond the clip, among rows with a unit."""
     numbers: dict[str, ir.Value] = {}
     rows = named.rows
-    for called, name in zip(_missing_values(query), named.columns, strict=True):
+    for called, name in zip(query._missing_in_words(), named.columns, strict=True):
         numbers[called] = is_missing(rows[name]).sum()
     names = dict(zip((*query.by, *query.columns), (*named.by, *named.columns), strict=True))
-    for column, (low, high) in _clips(query):
-        name = names[column]
-        value = as_double(rows[name], column)
+    for clip in query._values_left_out():
+        if clip.kind != "clip":
+            continue
+        ((column,), (low, high)) = clip.columns, clip.numbers
+        value = as_double(rows[names[column]], column)
         numbers[f"values of {column} below {low:g}"] = (value < double_literal(low)).sum()
         numbers[f"values of {column} above {high:g}"] = (value > double_literal(high)).sum()
     return _fetch(query._data, rows, numbers) if numbers else {}
@@ -235,7 +231,7 @@ def _coverage(data: Dataset, rows: ir.Table, column: str, axis: Axis) -> Coverag
 def _limited(query: Query) -> dict[str, int]:
     """Rows that could be counted, units with more of them than are kept, and rows that the limits leave out."""
     data, most = query._data, query.limits.max_rows
-    rows, unit = _countable(query)
+    rows, unit = query._countable()
     units = rows.group_by(list(unit)).aggregate(_rows=rows.count())
     crowded = {f"units with more than {most:,} of these": (units["_rows"] > most).sum()} if most < LARGEST_LIMIT else {}
     numbers = _fetch(
@@ -250,126 +246,10 @@ def _limited(query: Query) -> dict[str, int]:
     return {**numbers, "rows that the limits leave out": total - int(kept or 0)}
 
 
-@singledispatch
-def _axes(query: Query) -> Mapping[str, Axis]:
-    """The columns with public keys."""
-    return {}
-
-
-@_axes.register(BinnedQuery)
-def _(query: BinnedQuery) -> Mapping[str, Axis]:
-    return dict(zip(query.domain.names, query.domain.axes, strict=True))
-
-
-@_axes.register(Crosstabs)
-def _(query: Crosstabs) -> Mapping[str, Axis]:
-    return query.axes
-
-
-@singledispatch
-def _missing_values(query: Query) -> Sequence[str]:
-    """What rows without a value are called, by column of values."""
-    return [f"rows with no {column}" for column in query.columns]
-
-
-@_missing_values.register(Summary)
-@_missing_values.register(UnknownKeysSummary)
-def _(query: Summary | UnknownKeysSummary) -> Sequence[str]:
-    """A condition by its text: the name of its column is ours."""
-    asked = query.asked
-    return [
-        f"rows for which {column.label} is neither true nor false"
-        if place in asked.conditions
-        else f"rows with no {name}"
-        for place, (name, column) in enumerate(zip(asked.names, asked.columns, strict=True))
-    ]
-
-
-Clips = Sequence[tuple[str, tuple[float, float]]]
-
-
-@singledispatch
-def _clips(query: Query) -> Clips:
-    """The columns whose values are clipped, and the ends."""
-    return []
-
-
-@_clips.register(ClippedValues)
-def _(query: ClippedValues) -> Clips:
-    return [(query.column, (query.clip.low, query.clip.high))]
-
-
-@_clips.register(Quantile)
-def _(query: Quantile) -> Clips:
-    return [(query.column, (query.steps.low, query.steps.high))]
-
-
-@_clips.register(Crosstabs)
-def _(query: Crosstabs) -> Clips:
-    return [] if query.weight is None or query.clip is None else [(query.weight, (query.clip.low, query.clip.high))]
-
-
-@_clips.register(Summary)
-@_clips.register(UnknownKeysSummary)
-def _(query: Summary | UnknownKeysSummary) -> Clips:
-    asked = query.asked
-    places = [place for place in range(len(asked.names)) if place not in asked.conditions]
-    return [(asked.names[place], (asked.clips[place].low, asked.clips[place].high)) for place in places]
-
-
-@singledispatch
-def _countable(query: Query) -> tuple[ir.Table, Sequence[str]]:
-    """The rows that would be counted without limits, and the names of the unit's columns in them."""
-    named = query._named()
-    known = (*named.unit, *named.columns)
-    return named.rows.filter([~is_missing(named.rows[column]) for column in known]), named.unit
-
-
-@_countable.register(BinnedQuery)
-def _(query: BinnedQuery) -> tuple[ir.Table, Sequence[str]]:
-    named = query._named()
-    return query._coded(named), named.unit
-
-
-@_countable.register(Crosstabs)
-def _(query: Crosstabs) -> tuple[ir.Table, Sequence[str]]:
-    named = query._named()
-    placed = query._placed(named)
-    return placed.filter([placed[column].notnull() for column in named.unit]), named.unit
-
-
-@_countable.register(UnknownKeysHistogram)
-def _(query: UnknownKeysHistogram) -> tuple[ir.Table, Sequence[str]]:
-    named = query._named()
-    known = (*named.unit, *(named.by if query.nulls == "drop" else ()))
-    return named.rows.filter([~is_missing(named.rows[column]) for column in known]), named.unit
-
-
-@_countable.register(UnknownKeysSummary)
-def _(query: UnknownKeysSummary) -> tuple[ir.Table, Sequence[str]]:
-    named = query._named()
-    keys, values = named.by if query.nulls == "drop" else (), named.columns if query.asked.valued else ()
-    known = (*named.unit, *keys, *values)
-    return named.rows.filter([~is_missing(named.rows[column]) for column in known]), named.unit
-
-
-@singledispatch
 def _kept(query: Query, units: ir.Table) -> ir.Table:
     """How many rows the limits keep. Where rows alone are limited, that follows from the units."""
-    import ibis
-
+    if query._counts_rows:
+        totals = query._expression()
+        return totals.aggregate(kept=totals["rows"].sum().cast("int64"))
     cut = units.select(kept=ibis.least(units["_rows"], query.limits.max_rows))
     return cut.aggregate(kept=cut["kept"].sum().cast("int64"))
-
-
-@_kept.register(BinnedQuery)
-def _(query: BinnedQuery, units: ir.Table) -> ir.Table:
-    totals = query._expression()
-    return totals.aggregate(kept=totals["rows"].sum().cast("int64"))
-
-
-@_kept.register(UnknownKeysHistogram)
-@_kept.register(UnknownKeysSummary)
-def _(query: UnknownKeysHistogram | UnknownKeysSummary, units: ir.Table) -> ir.Table:
-    totals = query._expression()
-    return totals.aggregate(kept=totals["rows"].sum().cast("int64"))

@@ -13,21 +13,21 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from leastnoise._support.type_names import type_name
+import ibis
+import ibis.expr.types as ir
+import pyarrow as pa
+
+from leastnoise._support.text import type_name
 from leastnoise.curator import description
-from leastnoise.curator.aggregate.binning import as_integer, epoch_days
-from leastnoise.curator.aggregate.parsing import PATTERNS
 from leastnoise.curator.dataset import Dataset, check_new_name
-from leastnoise.curator.engines.column_names import check_names
-from leastnoise.curator.engines.temporary_names import unique
-from leastnoise.curator.queries.domains import column_names
-from leastnoise.domain.public_tables import read_public_table
+from leastnoise.curator.engines.names import check_names, unique
+from leastnoise.curator.queries.options import column_names
+from leastnoise.curator.rows.columns import PATTERNS
+from leastnoise.curator.rows.placing import as_integer, epoch_days
+from leastnoise.domain.public_files import read_public_table
 from leastnoise.errors import BadDomain, InvalidParameter, MissingParameter, UnknownColumn, WrongType
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
 
 MAX_ROWS = 2**22
 Key = int | str
@@ -39,8 +39,9 @@ def join_public(data: Dataset, public: Any, *, on: Any, columns: Sequence[str] |
     columns = None if columns is None else column_names(columns, parameter="columns")
     for column in pairs:
         data.check_usable(column)
-    table = read_public_table(public, as_text=list(pairs.values()))
-    for name in (*pairs.values(), *(columns or ())):
+    needed = None if columns is None else [*pairs.values(), *columns]
+    table = read_public_table(public, needed, as_text=list(pairs.values()))
+    for name in pairs.values():
         if name not in table:
             raise UnknownColumn.among_columns(name, list(table))
     chosen = [name for name in (table if columns is None else columns) if name not in pairs.values()]
@@ -62,9 +63,6 @@ def attached(
     The values travel as text and become what they are in the engine: a whole number beside a missing one would arrive
     as a double on the way through pandas, and a missing text as NaN. A letter before each tells it from a missing one.
     """
-    import ibis
-    import pyarrow as pa
-
     names = [unique("key") for _ in left]
     texts = {name: unique("public") for name in columns}
     kinds = [pa.string() if value.type().is_string() else pa.int64() for value in left]

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastnoise.curator.aggregate.exact_totals import clamped
 from leastnoise.curator.noise.exponential import Pieces, choose
+from leastnoise.curator.rows.totals import saturate
 from leastnoise.domain.round_numbers import StepWeights
 from leastnoise.privacy.level_tree import Node
 from leastnoise.privacy.rank_noise import CUTS, RankRates
@@ -139,7 +139,7 @@ def uniform_below(size: int) -> int:
 def counts_between(steps: NDArray[np.int64], counts: NDArray[np.int64], edges: NDArray[np.int64]) -> NDArray[np.int64]:
     """The rows from each edge on up to the next: occupied steps, rising, and how many rows each has."""
     ends = np.concatenate([[0], np.cumsum(counts.astype(object))])
-    return clamped(np.diff(ends[np.searchsorted(steps, edges)]))
+    return saturate(np.diff(ends[np.searchsorted(steps, edges)]))
 
 
 def _wide(counts: NDArray[Any], factor: int) -> NDArray[Any]:

@@ -9,19 +9,13 @@ from typing import Any
 from leastnoise import stats
 from leastnoise.curator.budget.shares import Share
 from leastnoise.curator.dataset import Dataset
-from leastnoise.curator.queries.count import Count
 from leastnoise.curator.queries.crosstabs import Crosstabs, RowWeight
-from leastnoise.curator.queries.distinct_units import DistinctUnits
-from leastnoise.curator.queries.domains import check_names, column_names
-from leastnoise.curator.queries.histogram import Histogram
 from leastnoise.curator.queries.kernel_histogram import KernelHistogram
-from leastnoise.curator.queries.mean import Mean
+from leastnoise.curator.queries.options import check_names, column_names
 from leastnoise.curator.queries.quantile import Quantile
 from leastnoise.curator.queries.query import Query
-from leastnoise.curator.queries.sum import Sum
-from leastnoise.curator.queries.summary import Summary
-from leastnoise.curator.queries.unknown_keys import UnknownKeysHistogram
-from leastnoise.curator.queries.unknown_summary import UnknownKeysSummary
+from leastnoise.curator.queries.statistics import Counts, DistinctUnits, Mean, Statistics, Sum
+from leastnoise.curator.queries.unknown_keys import UnknownCounts, UnknownKeys
 from leastnoise.curator.queries.vector import VectorMean, VectorSum
 from leastnoise.errors import Code, InvalidParameter, MissingParameter
 from leastnoise.workload.strategy import Weights
@@ -38,11 +32,11 @@ class Questions:
 
         max_rows: how many rows of one unit count at most. It must be given: noise grows with it.
         """
-        return Count.of(self._data, max_rows=max_rows)
+        return Counts.of(self._data, (), None, "drop", max_rows=max_rows)
 
     def count_units(self) -> Query:
         """The number of distinct units. Each counts once, so there is no limit to give."""
-        return DistinctUnits.of(self._data)
+        return DistinctUnits.of_all(self._data)
 
     def histogram(
         self,
@@ -85,9 +79,9 @@ class Questions:
             return KernelHistogram.of(self._data, by, keys, max_rows)
         limits = {"max_rows": max_rows, "max_per_bin": max_per_bin, "max_bins": max_bins}
         if keys is None:
-            return UnknownKeysHistogram.of(self._data, by, nulls, others=others, **limits)
+            return UnknownCounts.of_keys(self._data, by, nulls, others=others, **limits)
         _refuse_others(others)
-        return Histogram.of(self._data, by, keys, nulls, **limits)
+        return Counts.of(self._data, by, keys, nulls, **limits)
 
     def crosstabs(
         self,
@@ -228,8 +222,8 @@ class Questions:
         limits = {"max_rows": max_rows, "max_per_bin": max_per_bin, "max_bins": max_bins}
         if keys is None and (names := column_names(by)):
             statistics = {"sum": stats.sum(column, clip=clip)}
-            return UnknownKeysSummary.of(self._data, names, statistics, nulls=nulls, weights=None, **limits)
-        return Sum.of(self._data, column, clip=clip, by=by, keys=keys, nulls=nulls, **limits)
+            return UnknownKeys.of(self._data, names, statistics, nulls=nulls, weights=None, **limits)
+        return Sum.of_column(self._data, column, clip=clip, by=by, keys=keys, nulls=nulls, **limits)
 
     def mean(
         self,
@@ -259,8 +253,8 @@ class Questions:
         limits = {"max_rows": max_rows, "max_per_bin": max_per_bin, "max_bins": max_bins}
         if keys is None and (names := column_names(by)):
             statistics = {"mean": stats.mean(column, clip=clip)}
-            return UnknownKeysSummary.of(self._data, names, statistics, nulls=nulls, weights=None, **limits)
-        return Mean.of(self._data, column, clip=clip, by=by, keys=keys, nulls=nulls, **limits)
+            return UnknownKeys.of(self._data, names, statistics, nulls=nulls, weights=None, **limits)
+        return Mean.of_column(self._data, column, clip=clip, by=by, keys=keys, nulls=nulls, **limits)
 
     def vector_sum(
         self, columns: str | Sequence[str], *, clip_norm: float, length: int | None = None, max_rows: int | None = None
@@ -300,7 +294,7 @@ class Questions:
         nulls: str = "drop",
         **statistics: Any,
     ) -> Query:
-        """Several statistics of the same rows, in all or in each bin, under one guarantee: `curator.queries.summary`.
+        """Several statistics of the same rows, in all or in each bin, under one guarantee.
 
         by: the columns whose values are the bins. Left out, there is one bin.
         keys: the public bins, as for `histogram`. Left out, the keys are found in the rows, and those show whose noisy
@@ -315,7 +309,7 @@ class Questions:
             it gets.
         """
         limits = {"max_rows": max_rows, "max_per_bin": max_per_bin, "max_bins": max_bins}
-        return Summary.of(self._data, by, statistics, keys=keys, nulls=nulls, weights=weights, **limits)
+        return Statistics.of(self._data, by, statistics, keys=keys, nulls=nulls, weights=weights, **limits)
 
 
 def _refuse_others(others: Share | None) -> None:

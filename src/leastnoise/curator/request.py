@@ -8,18 +8,30 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from leastnoise import errors
-from leastnoise._support import callers, validation
-from leastnoise._support.number_format import rounded
+from leastnoise._support import validation
+from leastnoise._support.runtime import user_stacklevel
+from leastnoise._support.text import rounded
 from leastnoise._support.validation import Number
-from leastnoise.curator.budget.budget import Budget
-from leastnoise.curator.budget.lines import checked_line
+from leastnoise.curator.budget.entry_row import checked_line
 from leastnoise.curator.budget.shares import Share
 from leastnoise.privacy import calibration
-from leastnoise.privacy.noise_choice import Choice
+from leastnoise.privacy.noise_plan import Choice
+
+if TYPE_CHECKING:
+    from leastnoise.curator.budget.budget import Budget
+    from leastnoise.curator.budget.debit import Debit
 
 _BUDGET = {"budget": errors.Code('ln.Budget.open("city.ledger")', "city.ledger")}
+
+
+@runtime_checkable
+class Payer(Protocol):
+    """An open budget, as far as a request has to know it."""
+
+    def _debit(self, debit: Debit) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +71,7 @@ class PrivacyRequest:
                 )
             return
         object.__setattr__(self, "note", checked_line("note", self.note, needed=False))
-        if not isinstance(self.budget, Budget):
+        if not isinstance(self.budget, Payer):
             raise errors.WrongType(
                 f"budget must be an open one. Got {type(self.budget).__name__} instead.",
                 parameter="budget",
@@ -127,12 +139,18 @@ class PrivacyRequest:
     def warn(self) -> None:
         """Warn of noise that is seldom meant; public, and before anything is paid or read."""
         if self.caution:
-            warnings.warn(self.caution, errors.Wasteful, stacklevel=callers.outside())
+            warnings.warn(self.caution, errors.Wasteful, stacklevel=user_stacklevel())
 
     def promise(self) -> tuple[Number, Number]:
         """(epsilon, delta), where neither a share nor a sigma can stand for them."""
-        if self.epsilon is None or self.delta is None:
+        if self.epsilon is None:
             raise errors.MissingParameter(
                 "How private should this be?", parameter="epsilon", example={"epsilon": 1, "delta": 1e-6}
+            )
+        if self.delta is None:
+            raise errors.MissingParameter(
+                "epsilon needs its delta: a small probability, or 0 for Laplace noise.",
+                parameter="delta",
+                example=[{"delta": 1e-6}, {"delta": 0}],
             )
         return self.epsilon, self.delta

@@ -6,28 +6,27 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import ibis.expr.types as ir
 
 from leastnoise import stats
 from leastnoise._support.calls import explained
-from leastnoise._support.plain_text import printable
+from leastnoise._support.text import printable
 from leastnoise._support.validation import Number
-from leastnoise.curator import key_template, private_check, public_join, suggest, transform, unit_table, zones_of_rows
-from leastnoise.curator.aggregate.nearest_node import HasCoordinates
+from leastnoise.curator import dataset, private_check, public_join, suggest, transform
 from leastnoise.curator.budget import Budget
 from leastnoise.curator.budget.shares import Share
 from leastnoise.curator.dataset import open_dataset
-from leastnoise.curator.engines.csv_layout import CsvLayout
+from leastnoise.curator.engines.files import CsvLayout
 from leastnoise.curator.queries.clip_question import USUAL_LEVELS, ClipQuestion
 from leastnoise.curator.questions import Questions
 from leastnoise.curator.request import PrivacyRequest
+from leastnoise.curator.rows.points import HasCoordinates
 from leastnoise.domain import Lattice, Zones
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.releases.clip_suggestion import ClipSuggestion
 from leastnoise.releases.limit_suggestion import LimitSuggestion
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
 
 
 def table(
@@ -188,7 +187,7 @@ class Table(Questions):
         condition leaves all rows of either out, adds or removes one. Under "replace" both are hidden: the sensitivity
         of every question is the larger of the two.
         """
-        return Table(unit_table.per_unit(self._data, columns))
+        return Table(transform.per_unit(self._data, columns))
 
     def join_public(
         self, public: Any, *, on: str | Sequence[str] | Mapping[str, str], columns: Sequence[str] | None = None
@@ -223,7 +222,7 @@ class Table(Questions):
         key: the property of each feature that names its zone, a text or a whole number. Left out, it is the feature's
             id. Features of one name are one zone.
         """
-        return Table(zones_of_rows.add_zones(self._data, zones, lon=lon, lat=lat, name=name, key=key))
+        return Table(transform.add_zones(self._data, zones, lon=lon, lat=lat, name=name, key=key))
 
     def nearest(
         self,
@@ -260,7 +259,7 @@ class Table(Questions):
         path: where the file goes, such as "keys.toml". A file that is there already is never replaced.
         keys: those of some columns that are known, by name, as questions take them: they are filled in.
         """
-        return key_template.write_template(self._data, path, keys or {})
+        return dataset.write_template(self._data, path, keys or {})
 
     def private_check(self) -> private_check.PrivateCheck:
         """A look at data quality for the curator's own eyes, OUTSIDE every guarantee: never publish it.
@@ -283,8 +282,6 @@ class Table(Questions):
         for_epsilon: Number | None = None,
         for_delta: Number | None = None,
         for_share: Share | None = None,
-        most_share: Share | None = None,
-        after: LimitSuggestion | None = None,
     ) -> LimitSuggestion:
         """Limits for a question by these bins, from one small release of its own.
 
@@ -295,17 +292,12 @@ class Table(Questions):
         epsilon, delta: the promise of this release; or
         budget, share, note: an open `ln.Budget`, how much of it to spend, such as 0.02, and a line for its history.
         for_epsilon, for_delta: the promise of the question that the limits are for. Left out, the same; or
-        for_share: the share of the budget that it will take. Left out, all that is left, which each look makes less.
-        most_share: look again while the counts leave open which limits are good (`risk` is 0.05 or more), each time
-            about doubling what was paid, up to this share of the budget in all; each look is one release and one debit.
-            If a later one fails, the error's attribute `earlier` has the look before it.
-        after: an earlier look at the same question. The counts of both are put together, which is as exact as one look
-            that had taken both shares (with Gaussian noise, that of every budget with a delta).
+        for_share: the share of the budget that it will take. Left out, all that is left.
         """
         request = PrivacyRequest(epsilon=epsilon, delta=delta, budget=budget, share=share, note=note)
         later = {"for_epsilon": for_epsilon, "for_delta": for_delta, "for_share": for_share}
         asked = {"keys": keys, "nulls": nulls, "request": request, **later}
-        return suggest.suggest_limits(self._data, by, most_share=most_share, after=after, **asked)
+        return suggest.suggest_limits(self._data, by, **asked)
 
     def suggest_clip(
         self,

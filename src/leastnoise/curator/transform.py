@@ -1,29 +1,36 @@
-"""What may be done to rows before a question: keep some of them, and add columns, each a fixed function of its row."""
+"""What may be done to rows before a question: keep some of them, add columns, each a fixed function of its row, and
+make one row of all that a unit has."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
+
+import ibis.expr.types as ir
 
 from leastnoise.curator import description, expressions
-from leastnoise.curator.aggregate.binning import as_double, double_literal, lattice_cell
-from leastnoise.curator.aggregate.nearest_node import (
+from leastnoise.curator.dataset import Dataset, check_new_name
+from leastnoise.curator.engines.names import check_names, unique
+from leastnoise.curator.public_join import attached
+from leastnoise.curator.rows.columns import CleanRows, undeclared_column
+from leastnoise.curator.rows.placing import as_double, double_literal, lattice_cell
+from leastnoise.curator.rows.points import (
     MAX_DISTANCE,
     MIN_KERNEL_WIDTH,
     HasCoordinates,
     KernelWeights,
     Nearest,
+    ZoneLookup,
     check_nodes,
+    prepare_zones,
 )
-from leastnoise.curator.aggregate.parsing import undeclared_column
-from leastnoise.curator.dataset import Dataset, check_new_name
-from leastnoise.domain import Lattice
-from leastnoise.errors import BadExpression, InvalidParameter, UnknownColumn, WrongType
+from leastnoise.curator.rows.unit_statistics import UnitColumn, one_row_a_unit
+from leastnoise.domain import Lattice, Zones
+from leastnoise.errors import BadExpression, Code, InvalidParameter, MissingParameter, UnknownColumn, WrongType
 from leastnoise.releases.left_out import LeftOut
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
+from leastnoise.stats import Count, Distinct, Largest, Least, Mode, OfUnit, Sum
 
 MAX_KERNEL_NODES = 64
 
@@ -121,3 +128,102 @@ def _expression(data: Dataset, rows: ir.Table, given: Any, *, what: str) -> expr
             raise
         untyped = undeclared_column(str(error.value))
     raise untyped
+
+
+WORDS = {Sum: "sum", Least: "min", Largest: "max", Mode: "mode", Distinct: "distinct"}
+
+
+def per_unit(data: Dataset, columns: Mapping[str, Any]) -> Dataset:
+    """The units of a dataset as its rows, with a column for each statistic."""
+    _check(data, columns)
+    rows, unit = data.rows, [f"unit{place}" for place in range(len(data.unit))]
+    read = dict.fromkeys(column for each in columns.values() if (column := _column_of(each)) is not None)
+    ours = {column: f"column{place}" for place, column in enumerate(read)}
+    names = {name: f"made{place}" for place, name in enumerate(columns)}
+    chosen = dict(zip(unit, data.unit, strict=True)) | {new: old for old, new in ours.items()}
+    rows = rows.select(**{new: rows[old] for new, old in chosen.items()})
+    made = {}
+    for name, each in columns.items():
+        column = _column_of(each)
+        made[names[name]] = UnitColumn.of(each, rows, column or "", None if column is None else ours[column])
+    units = one_row_a_unit(rows, made, unit=unit, engine=data.engine)
+    named = dict(zip(data.unit, unit, strict=True)) | names
+    words = [f"{name} = {_in_words(each, made[names[name]])}" for name, each in columns.items()]
+    return replace(
+        data,
+        source=replace(data.source, undeclared=()),
+        clean=CleanRows(units.select({new: units[old] for new, old in named.items()}), already_clean=True),
+        steps=(*data.steps, description.per_unit(data.unit_name, words)),
+        kernels={},
+        lattices=_lattices(data, columns),
+        row_is_unit=True,
+    )
+
+
+def _lattices(data: Dataset, columns: Mapping[str, Any]) -> dict[str, Lattice]:
+    """The new columns that hold cells of a map."""
+    kept = {name: each.column for name, each in columns.items() if isinstance(each, Least | Largest | Mode)}
+    return {name: data.lattices[column] for name, column in kept.items() if column in data.lattices}
+
+
+def _check(data: Dataset, columns: Mapping[str, Any]) -> None:
+    if not columns:
+        raise MissingParameter(
+            "per_unit needs a column for the new table. How many units there are, count_units() says.",
+            parameter="columns",
+            example={"trips": Code("ln.stats.count()", "count")},
+        )
+    for name, each in columns.items():
+        if name in data.unit:
+            raise InvalidParameter(f'"{name}" names the unit, which the new table keeps. Use another name.')
+        check_new_name(name, [*data.unit, *(other for other in columns if other != name)])
+        if not isinstance(each, OfUnit):
+            raise WrongType(
+                f'"{name}" must be one of ln.stats.count, sum, min, max, mode and distinct. Got '
+                f"{_shown(each)} instead. What is computed from several of them is derived afterwards: "
+                'derive(average="spent / trips").',
+                parameter=name,
+                example={name: Code("ln.stats.count()", "count")},
+            )
+        column = _column_of(each)
+        if column is not None:
+            data.check_usable(column)
+    check_names(columns)
+
+
+def _column_of(statistic: OfUnit) -> str | None:
+    return None if isinstance(statistic, Count) else statistic.column
+
+
+def _shown(given: object) -> str:
+    return type(given).__name__ if not isinstance(given, type) else given.__name__
+
+
+def _in_words(statistic: OfUnit, made: UnitColumn) -> str:
+    """The statistic for the record, with everything that its value depends on."""
+    if isinstance(statistic, Count):
+        return "count"
+    words = f"{WORDS[type(statistic)]} of {description.one_line(statistic.column)}"
+    if not isinstance(statistic, Sum) or made.grid is None:
+        return words
+    ends = "" if statistic.clip is None else f" clipped to [{statistic.clip[0]!r}, {statistic.clip[1]!r}]"
+    step = made.grid
+    return f"{words}{ends} in steps of {step.numerator}" + (f"/{step.denominator}" if step.denominator > 1 else "")
+
+
+def add_zones(data: Dataset, zones: Any, *, lon: str, lat: str, name: str, key: str | None) -> Dataset:
+    """The rows with a column of zones, null where none holds the point."""
+    places = Zones.read(zones, key=key)
+    for column in (lon, lat):
+        data.check_usable(column)
+    check_names([name])
+    if name in data.columns:
+        raise InvalidParameter(f'there is a column "{name}" already. Use another name.', parameter="name")
+    check_new_name(name, data.columns)
+    prepare_zones()
+    points = [as_double(data.rows[column], column).fill_null(double_literal(math.nan)) for column in (lon, lat)]
+    number = unique("zone")
+    rows = data.rows.mutate(**{number: data.engine.map_points(ZoneLookup.of(places), *points, result="int64")})
+    numbers = [(place,) for place in range(places.size)]
+    rows = attached(rows, [rows[number]], numbers, {name: places.keys}).drop(number)
+    return data.with_rows(rows, description.zones(name, lon, lat, places.size, places.digest))

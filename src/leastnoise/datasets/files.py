@@ -7,6 +7,8 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
+import pyarrow.csv
+
 from leastnoise.datasets.register import OLDEST, SEXES, people, people_keys
 from leastnoise.datasets.visits import SERVICES, visits
 
@@ -19,8 +21,6 @@ def write_files(folder: str | os.PathLike[str] | None = None) -> Path:
     >>> sorted(path.name for path in write_files().iterdir())
     ['people.csv', 'people.toml', 'visits.csv', 'visits.toml']
     """
-    import pyarrow.csv
-
     place = Path(tempfile.mkdtemp(prefix="leastnoise-")) if folder is None else Path(folder)
     place.mkdir(parents=True, exist_ok=True)
     pyarrow.csv.write_csv(people(), place / "people.csv")

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from leastnoise._support import validation
 from leastnoise._support.validation import Floats
 from leastnoise.domain import Edges
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 OLDEST = 99
 SEXES = ("female", "male")
@@ -91,8 +89,6 @@ def people(rows: int = 50_000, *, seed: int = 0) -> pa.Table:
     >>> register.column_names
     ['person', 'district', 'age', 'sex', 'job', 'income']
     """
-    import pyarrow as pa
-
     rows = validation.integer("rows", rows)
     rng = np.random.default_rng([seed, 20])
     district = _draw(rng, np.array([each.share for each in DISTRICTS]), rows)

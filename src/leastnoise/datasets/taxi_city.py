@@ -11,18 +11,17 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from leastnoise import errors
 from leastnoise._support import progress, validation
 from leastnoise._support.validation import Floats
 from leastnoise.graphs import Graph
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _AVENUES, _STREETS = 19, 268
 _BLOCK_ACROSS, _BLOCK_ALONG = 200.0, 80.0  # metres between avenues and between streets
@@ -127,8 +126,6 @@ def write_trips(folder: str | os.PathLike[str], *, trips: int, seed: int = 0, ho
         place.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise errors.FileProblem(f"Cannot make the folder {str(place)!r}: {problem.strerror}.") from None
-    import pyarrow.parquet as pq
-
     made = []
     with progress.bar("writing trips", trips) as advance:
         for number, begin in enumerate(range(0, trips, _ROWS_A_FILE)):
@@ -141,8 +138,6 @@ def write_trips(folder: str | os.PathLike[str], *, trips: int, seed: int = 0, ho
 
 def draw_trips(rows: int, *, of: int | None = None, seed: int = 0, part: int = 0, hours: int = 24) -> pa.Table:
     """`rows` trips as an Arrow table: one part of a day with `of` trips altogether."""
-    import pyarrow as pa
-
     town = city(seed)
     rng = np.random.default_rng([seed, part])
     taxis = max(1, round((of or rows) / (2.6 * hours)))

@@ -6,15 +6,13 @@ most five times a year, one in a hundred more than seventy times.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from leastnoise._support import validation
 from leastnoise.datasets.register import DISTRICTS
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 SERVICES = ("library", "pool", "clinic", "museum", "town hall", "advice", "sports hall", "allotments")
 _SHARES = np.array([0.30, 0.22, 0.16, 0.08, 0.09, 0.05, 0.08, 0.02])
@@ -31,8 +29,6 @@ def visits(people: int = 20_000, *, seed: int = 0) -> pa.Table:
     >>> visits(100).column_names
     ['person', 'month', 'service', 'district', 'minutes']
     """
-    import pyarrow as pa
-
     people = validation.integer("people", people)
     rng = np.random.default_rng([seed, 21])
     count = 1 + rng.poisson(_MEDIAN_VISITS * np.exp(_SPREAD * rng.standard_normal(people)))

@@ -11,52 +11,28 @@ vector. Without it such an array is refused, unless a graph has a node for every
 from collections.abc import Callable
 
 from leastnoise._support.calls import explain_public
-from leastnoise.denoise.aggregate import aggregate
-from leastnoise.denoise.along import with_axes as with_axes
+from leastnoise.denoise.aggregate import Mixture, aggregate
 from leastnoise.denoise.auto import auto
+from leastnoise.denoise.denoiser import Estimates
 from leastnoise.denoise.empirical_bayes import empirical_bayes
-from leastnoise.denoise.estimates import Estimates
 from leastnoise.denoise.fused_lasso import fused_lasso
 from leastnoise.denoise.known_sums import consistent
 from leastnoise.denoise.laplacian import laplacian
 from leastnoise.denoise.minimax import bayes_risk, james_stein_risk, lp_ball, minimax_risk
-from leastnoise.denoise.mixture import Mixture
 from leastnoise.denoise.neighbour_bayes import neighbour_bayes
+from leastnoise.denoise.of_release import denoise_release as denoise_release
+from leastnoise.denoise.of_release import denoise_set as denoise_set
 from leastnoise.denoise.posterior import Posterior
 from leastnoise.denoise.prior import gaussian_prior, posterior_mean
 from leastnoise.denoise.project import isotonic, project
 from leastnoise.denoise.risk import monte_carlo_divergence
-from leastnoise.denoise.shown_counts import shown_counts as shown_counts
 from leastnoise.denoise.shrink import james_stein
-from leastnoise.denoise.tables import denoise_tables as denoise_tables
 from leastnoise.denoise.threshold import hard_threshold, soft_threshold
-from leastnoise.denoise.tree_levels import denoise_levels as denoise_levels
 from leastnoise.denoise.tree_wavelet import tree_wavelet
 from leastnoise.denoise.trend_filter import trend_filter, trend_filter_path
 from leastnoise.denoise.wavelet import wavelet
 from leastnoise.releases.estimate import Estimate
 
-METHODS: dict[str, Callable[..., Estimate]] = {
-    "auto": auto,
-    "consistent": consistent,
-    "empirical_bayes": empirical_bayes,
-    "fused_lasso": fused_lasso,
-    "gaussian_prior": gaussian_prior,
-    "hard_threshold": hard_threshold,
-    "isotonic": isotonic,
-    "james_stein": james_stein,
-    "laplacian": laplacian,
-    "lp_ball": lp_ball,
-    "neighbour_bayes": neighbour_bayes,
-    "posterior_mean": posterior_mean,
-    "project": project,
-    "soft_threshold": soft_threshold,
-    "tree_wavelet": tree_wavelet,
-    "trend_filter": trend_filter,
-    "wavelet": wavelet,
-}
-
-# What is imported under its own name (`X as X`) is for the package itself, and not part of the public face.
 __all__ = [
     "METHODS",
     "Estimates",
@@ -86,6 +62,11 @@ __all__ = [
     "trend_filter_path",
     "wavelet",
 ]
+
+# Every denoiser by its name: what `release.denoise` and the command line take.
+METHODS: dict[str, Callable[..., Estimate]] = {
+    name: globals()[name] for name in __all__ if getattr(globals().get(name), "is_denoiser", False)
+}
 
 
 def __dir__() -> list[str]:

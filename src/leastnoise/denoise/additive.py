@@ -18,22 +18,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import cache
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from leastnoise import errors
-from leastnoise._support.validation import Number
-from leastnoise.denoise.arrays import Floats, Mechanism, given_on_host
-from leastnoise.denoise.risk import stein_estimate
+from leastnoise.denoise.arrays import Floats, Mechanism
+from leastnoise.denoise.denoiser import Denoised, Stein, denoiser
 from leastnoise.denoise.shrink import laplace_slope
-from leastnoise.releases.estimate import Estimate, RiskEstimate
-from leastnoise.releases.noise import Noise
 
 
-def additive(y: Any, sigma: Number, *, shape: tuple[int, ...], mechanism: Mechanism = "gaussian") -> Estimate:
+@denoiser()
+def additive(y: Any, sigma: float, *, shape: tuple[int, ...], mechanism: Mechanism = "gaussian") -> Denoised:
     """The grand mean, the effects of the axes and the rest, each shrunk by what the values say of it.
 
     y: the noisy cells of a table, in any shape. sigma: the standard deviation of their noise.
@@ -47,7 +44,6 @@ def additive(y: Any, sigma: Number, *, shape: tuple[int, ...], mechanism: Mechan
            [101.5, 101.5, 101.5, 101.5],
            [211.5, 211.5, 211.5, 211.5]])
     """
-    y, sigma = given_on_host(y, sigma, mechanism)
     if math.prod(shape) != y.size:
         raise errors.InvalidParameter(
             f"a table of shape {tuple(shape)} has {math.prod(shape):,} cells, and y {y.size:,}."
@@ -57,20 +53,10 @@ def additive(y: Any, sigma: Number, *, shape: tuple[int, ...], mechanism: Mechan
         raise errors.InvalidParameter("row and column effects need two axes of two bins or more.")
     table = y.reshape(lengths)
     parts = [_shrunk(name, part, dimensions, sigma) for name, part, dimensions in _parts(table)]
-    values = (table.mean() + sum(part.factor * part.projected for part in parts)).reshape(y.shape)
-
-    @cache
-    def estimate_risk() -> RiskEstimate:
-        free = 1.0 + sum(_freedom(part, sigma, mechanism) for part in parts)
-        return stein_estimate(float(((y - values) ** 2).sum()), min(free, float(y.size)), y.size, sigma)
-
-    return Estimate(
-        values=values,
-        noisy=y,
-        noise=Noise.of(mechanism, sigma=sigma),
-        method="additive",
-        parameters={"shape": list(lengths), "factors": {part.name: part.factor for part in parts}},
-        estimate_risk=estimate_risk,
+    values = (table.mean() + sum(part.factor * part.projected for part in parts)).ravel()
+    chosen = {"shape": list(lengths), "factors": {part.name: part.factor for part in parts}}
+    return Denoised(
+        values, chosen, lambda: Stein(min(1.0 + sum(_freedom(part, sigma, mechanism) for part in parts), float(y.size)))
     )
 
 

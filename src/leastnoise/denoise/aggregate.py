@@ -31,51 +31,40 @@ about ten bins or fewer the simplest does not pass the first gate, and nothing i
 Under Laplace noise s = 5/2: its squares vary 5/2 times as much, in variance, as those of Gaussian noise. But a linear
 smoother changes the risk by a quadratic form n' Q n of the noise, of variance 2 ||Q||^2 + 3 sum Q_ii^2 (Gaussian: the
 first alone), and if it has k of d dimensions, evenly, sum Q_ii^2 = (k/d) ||Q||^2: so there (`SMOOTHERS`)
-s = 1 + 3/2 df/d. With 5/2 for it as well errors were 8 % larger on 11 made-up truths on a path and on a grid (geometric
-mean of 6 draws each; 0.58 to 1.09), and on flat ones it seems to gain enough in none of 600 draws (2 under Gaussian
-noise). Two maps of taxis under Laplace noise, where `auto` had lost 3 and 5 %, were why this was looked into.
-
-K was settled on made-up truths (spikes, power laws, blocks, waves, steps, flat, nearly empty) on a path of 1,024 bins:
-with a switch in its place, open from 1.75 standard errors of the difference on (1 where the one value was clear),
-errors were 4 % larger under Gaussian noise and 2 % under Laplace noise, in the geometric mean of 37 truths, 5 draws.
-There 10 and 20 were alike; with 10 a flat truth of 16 standard errors was taken for something else too often. Without a
-graph, on 32 of these and 27 of values of either sign (normal, heavy-tailed, sparse, in two groups), 10 to 1,000 bins, 4
-to 12 draws, errors are 0.995 and 0.987 of what they were under Gaussian noise, and 0.995 both under Laplace noise, the
-new `FAVOUR` and James-Stein's smooth factor counted in (0.53 to 2.3; the worst is a constant, one draw of four).
+s = 1 + 3/2 df/d.
 
 Single bins are left to the simplest, which keeps one where noise alone would hardly reach it. So what has a prior for
 each bin, and James-Stein (`SINGLE_BINS`), must gain *without the bins that speak most for it* (`LUCKY_BINS`): one under
 Gaussian noise, two under Laplace noise. Of 4,096 bins that has one of seven or eight sigma in one draw of ten, and
 who keeps it whole seems to gain by twenty; and at times several of five or six sigma, from which empirical Bayes makes
-a group. Without the best bin alone it was taken for better than one value on flat truths in 0.25, 1 and 2.5 % of draws
-at 1,000, 4,096 and 65,536 bins (800, 500 and 40 draws), and erred up to 90 times as much; without two it gained 11 at
-most in these draws, where 15 are needed. That costs 3 % of error on 25 made-up truths that stand little above the noise
-(1,024 bins, 6 draws; spikes up to 50 %). Five such draws of constants, in the benchmark of heavy noise, were why this
-was looked into. Without three, two more of its draws would be none; but ADULT under noise of 4.2247 lost by it.
+a group.
 
 Where one is `favoured`, another must beat it by `FAVOUR` standard errors, or chance would choose between equals. Each
 free weight counts as one more degree of freedom in the risk, as in least squares. The quadratic programme is solved
-exactly (`_mixture/simplex.py`).
+exactly (`least_on_simplex`). How the constants were settled is in docs/denoising-settled.md.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from leastnoise import errors
-from leastnoise._support.host_arrays import as_host
-from leastnoise._support.number_format import about
+from leastnoise._support import validation
+from leastnoise._support.text import about
 from leastnoise._support.validation import Number
-from leastnoise.denoise._mixture.simplex import least_on_simplex
-from leastnoise.denoise.arrays import Floats, Mechanism, given_in_doubles, in_its_type, namespace
-from leastnoise.denoise.mixture import Mixture
+from leastnoise.denoise.arrays import Floats, Mechanism, on_host, one_sigma, sigmas_of
+from leastnoise.denoise.denoiser import Denoised, estimate_of
 from leastnoise.denoise.risk import stein_estimate
+from leastnoise.releases.average_coverage import NoiseKept
 from leastnoise.releases.estimate import Estimate, RiskEstimate
-from leastnoise.releases.noise import Noise
+from leastnoise.releases.noise import MECHANISMS
 from leastnoise.releases.provenance import of_arrays
 
 NEVER_WORSE = ("raw", "james_stein")
@@ -86,6 +75,45 @@ ODDS = 20.0  # K, in favour of the simplest
 FREE_OF_CHARGE = 2.0  # degrees of freedom that the one value may have
 SPREAD_OF_SQUARES = {"gaussian": 1.0, "laplace": math.sqrt(5 / 2)}  # of the noise, over that of Gaussian noise
 SMOOTHERS = ("laplacian",)  # linear ones: each value is an average over many bins
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mixture:
+    """Every candidate that was tried, the raw values among them, and its weight.
+
+    candidates: the estimates by name, each with its own `values`, `risk` and `details`.
+    weights: of each candidate, by name; zero where it took no part.
+
+    They cannot be run again, and so have no intervals: call the denoiser itself for those.
+    """
+
+    candidates: Mapping[str, Estimate]
+    weights: Mapping[str, float]
+
+    @classmethod
+    def of(cls, candidates: Mapping[str, Estimate], weights: Mapping[str, float]) -> Mixture:
+        """Of candidates whose risks were asked for: what computes them is let go."""
+        kept = {
+            name: replace(
+                e, estimate_risk=partial(RiskEstimate, *e.estimate_risk()), denoise_again=None, noise_kept=NoiseKept()
+            )
+            for name, e in candidates.items()
+        }
+        return cls(MappingProxyType(kept), MappingProxyType({name: float(weights.get(name, 0.0)) for name in kept}))
+
+    def __reduce__(self) -> tuple[type[Mixture], tuple[dict[str, Estimate], dict[str, float]]]:
+        return Mixture, (dict(self.candidates), dict(self.weights))
+
+    def __repr__(self) -> str:
+        rows = sorted(self.candidates, key=lambda name: -self.weights[name])
+        told = ", ".join(
+            f"{self.weights[name]:.0%} {name} (rmse {_rmse_in_words(self.candidates[name].rmse)})" for name in rows
+        )
+        return f"<Mixture of {told}>"
+
+
+def _rmse_in_words(rmse: float | None) -> str:
+    return "unknown" if rmse is None else f"{rmse:.4g}"
 
 
 def aggregate(
@@ -107,60 +135,70 @@ def aggregate(
     simplest: the name of one that keeps the share of the weight that others do not earn.
     nonnegative: clip the mixture at zero. mechanism: "gaussian" or "laplace", the distribution of the noise.
     """
-    array, level, xp = given_in_doubles(y, sigma, mechanism)
-    bins = math.prod(array.shape)
+    validation.word("mechanism", mechanism, MECHANISMS)
+    array = on_host(y).astype(np.float64)
+    level = one_sigma(sigmas_of(sigma, array.shape))
     if many := [name for name, e in estimates.items() if not isinstance(e, Estimate)]:
         raise errors.WrongType(
             f"{many[0]} is no Estimate of one vector. Mix the estimates of each vector by themselves: e[0], e[1] ..."
         )
-    tried = dict(estimates) | {"raw": raw(array, level, mechanism)}
-    compared = {"raw": raw(array, level, mechanism)} | {name: e for name, e in estimates.items() if e.risk is not None}
-    for name, e in compared.items():
-        if tuple(e.values.shape) != tuple(array.shape):
-            raise errors.InvalidParameter(f"{name} has the shape {tuple(e.values.shape)}, and y {tuple(array.shape)}.")
-    unchanged, spread = compared["raw"], SPREAD_OF_SQUARES[mechanism]
-    compared = {
-        name: e for name, e in compared.items() if e.method in NEVER_WORSE or _lead(e, unchanged) > MIN_LEAD * spread
-    }
+    for name, e in estimates.items():
+        if e.risk is not None and tuple(e.values.shape) != array.shape:
+            raise errors.InvalidParameter(f"{name} has the shape {tuple(e.values.shape)}, and y {array.shape}.")
+    made = mixed(
+        array, level, estimates, favoured=favoured, simplest=simplest, nonnegative=nonnegative, mechanism=mechanism
+    )
+    return estimate_of(made, "auto", array, level, mechanism)
+
+
+def mixed(
+    y: Floats,
+    sigma: float,
+    estimates: Mapping[str, Estimate],
+    *,
+    favoured: str | tuple[str, ...],
+    simplest: str | None,
+    nonnegative: bool,
+    mechanism: Mechanism,
+) -> Denoised:
+    """The mixture, as a rule returns it."""
+    unchanged = raw(y, sigma, mechanism)
+    compared = {"raw": unchanged} | {name: e for name, e in estimates.items() if e.risk is not None}
+    least = MIN_LEAD * SPREAD_OF_SQUARES[mechanism]
+    compared = {name: e for name, e in compared.items() if e.method in NEVER_WORSE or _lead(e, unchanged) > least}
     compared, earned = _better_than(simplest, compared) if simplest in compared else (compared, 1.0)
-    residual = xp.stack([xp.reshape(array - e.values, (-1,)) for e in compared.values()])
-    products: Floats = as_host(residual @ residual.T)
+    residual = np.stack([(y - e.values).ravel() for e in compared.values()])
+    products: Floats = residual @ residual.T
     free = np.array([e.degrees_of_freedom for e in compared.values()])
     wanted = (favoured,) if isinstance(favoured, str) else favoured
     rival = min((compared[name] for name in wanted if name in compared), key=_half_risk, default=None)
     price = np.array([FAVOUR * _error(e, rival) if rival else 0.0 for e in compared.values()])
-    chosen = least_on_simplex(products, level**2 * (free + price))
+    chosen = least_on_simplex(products, sigma**2 * (free + price))
     weights = earned * chosen + (1 - earned) * np.array([name == simplest for name in compared])
     cost = float(weights @ free) + int(np.count_nonzero(chosen > 1e-9)) - 1  # less is rounding, between twins
-    estimated = stein_estimate(float(weights @ products @ weights), min(cost, bins), bins, level)
-    if (estimated.risk or 0.0) >= level**2:  # no better than the values as they are, by its own estimate
+    moved = float(weights @ products @ weights)
+    estimated = stein_estimate(moved, min(cost, y.size), y.size, sigma)
+    if (estimated.risk or 0.0) >= sigma**2:  # no better than the values as they are, by its own estimate
         compared, weights, estimated = {"raw": unchanged}, np.ones(1), unchanged.estimate_risk()
-    mixed = sum(a * e.values for a, e in zip(weights, compared.values(), strict=True) if a > 0)
-    values = xp.clip(mixed, 0.0, None) if nonnegative else xp.asarray(mixed, copy=True)
+    values = np.asarray(sum(a * e.values for a, e in zip(weights, compared.values(), strict=True) if a > 0))
     shares = {name: round(float(a), 6) for name, a in zip(compared, weights, strict=True) if a > 0}
-    return Estimate(
-        values=in_its_type(values, y, xp),
-        noisy=array if xp is np else y,
-        noise=Noise.of(mechanism, sigma=level),
-        method="auto",
-        parameters={"weights": shares, "errors": _errors(estimates, level), "nonnegative": nonnegative},
+    return Denoised(
+        np.clip(values, 0.0, None) if nonnegative else values,
+        {"weights": shares, "errors": _errors(estimates, sigma), "nonnegative": nonnegative},
+        estimated,
         nonnegative=nonnegative,
-        estimate_risk=lambda: estimated,
-        description=_describe(estimates, shares, level),
-        provenance=of_arrays(seeded=any(e.seeded for e in estimates.values())),
-        details=Mixture.of(tried, dict(zip(compared, weights.tolist(), strict=True))),
+        details=Mixture.of(dict(estimates) | {"raw": unchanged}, dict(zip(compared, weights.tolist(), strict=True))),
+        also={
+            "description": _describe(estimates, shares, sigma),
+            "provenance": of_arrays(seeded=any(e.seeded for e in estimates.values())),
+        },
     )
 
 
-def raw(y: Any, sigma: float, mechanism: Mechanism) -> Estimate:
+def raw(y: Floats, sigma: float, mechanism: Mechanism) -> Estimate:
     """The values as they are: d degrees of freedom, risk sigma^2."""
-    return Estimate(
-        values=namespace(y).asarray(y, copy=True),
-        noisy=y,
-        noise=Noise.of(mechanism, sigma=sigma),
-        method="raw",
-        estimate_risk=lambda: RiskEstimate(sigma**2, math.prod(y.shape), sigma**2),
-    )
+    kept = Denoised(y.copy(), risk=RiskEstimate(sigma**2, float(y.size), sigma**2))
+    return estimate_of(kept, "raw", y, sigma, mechanism)
 
 
 def _errors(estimates: Mapping[str, Estimate], sigma: float) -> dict[str, float]:
@@ -183,7 +221,7 @@ def _best_bins(e: Estimate, other: Estimate) -> float:
     """What the few bins that speak most for an estimate add to half the difference of its risk and another's."""
     if e.method not in SINGLE_BINS:
         return 0.0
-    nearer = as_host((other.noisy - other.values) ** 2 - (e.noisy - e.values) ** 2).ravel()
+    nearer = ((other.noisy - other.values) ** 2 - (e.noisy - e.values) ** 2).ravel()
     most = np.partition(nearer, -count)[-count:] if (count := LUCKY_BINS[e.mechanism]) < nearer.size else nearer
     return float(np.maximum(most, 0.0).sum()) / (2 * e.std**2)
 
@@ -236,3 +274,48 @@ def _describe(estimates: Mapping[str, Estimate], shares: Mapping[str, float], si
         f"{found} The mixture with the least estimated error, of those that seem to beat the raw values by a standard "
         f"error or more, is {used}."
     )
+
+
+def least_on_simplex(quadratic: Floats, linear: Floats) -> Floats:
+    """argmin a'Qa + 2 c'a over a >= 0, sum a = 1, exactly, for Q positive semidefinite of any rank.
+
+    An active set. From the best corner on: let in the corner toward which the value falls fastest, go to the minimum
+    over the face (linear equations), stop at the first side in the way and drop it, until no corner outside promises
+    anything. The value falls with every new face, so none comes twice.
+    """
+    scale = max(float(np.abs(quadratic).max()), float(np.abs(linear).max()), np.finfo(float).tiny)
+    q, c = quadratic / scale, linear / scale
+    face = [int(np.argmin(np.diag(q) + 2 * c))]
+    a = np.zeros(c.size)
+    a[face] = 1.0
+    for _ in range(10 * c.size**2):
+        slope = q @ a + c
+        promise = slope - a @ slope
+        promise[face] = math.inf
+        if promise.min() >= -1e-13:
+            break
+        face.append(int(np.argmin(promise)))
+        while face:
+            way, length = _downhill(q, c, a, face)
+            falling = way < 0
+            longest = np.where(falling, a[face] / np.where(falling, -way, 1.0), math.inf)
+            a[face] += min(length, longest.min()) * way
+            if longest.min() >= length:
+                break
+            blocked = int(np.argmin(longest))
+            a[face[blocked]] = 0.0
+            del face[blocked]
+    return np.asarray(a / a.sum())
+
+
+def _downhill(q: Floats, c: Floats, a: Floats, face: list[int]) -> tuple[Floats, float]:
+    """The way to the minimum over sum a = 1 on the face, and how long it is: 1, or without end where Q is flat."""
+    count = len(face)
+    inner = np.block([[q[np.ix_(face, face)], np.ones((count, 1))], [np.ones((1, count)), np.zeros((1, 1))]])
+    slope = np.append(-(q @ a + c)[face], 0.0)
+    found = np.linalg.lstsq(inner, slope, rcond=1e-12)[0]
+    left = (slope - inner @ found)[:count]  # what no step can balance lies along directions in which Q is flat
+    left -= left.mean()  # near twins leave rounding there, and a way off the plane would have no end
+    if np.abs(left).max() > 1e-12 * max(1.0, float(np.abs(slope).max())):
+        return left, math.inf
+    return found[:count], 1.0

@@ -17,58 +17,13 @@ from numpy.typing import NDArray
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.host_arrays import as_host
-from leastnoise.graphs.graph import Graph, check_graph
+from leastnoise._support.validation import as_host
+from leastnoise.graphs.graph import check_graph
 
 Mechanism = Literal["gaussian", "laplace"]
 Floats = NDArray[np.float64]
 LEAST_SIGMA = 1e-60  # its fourth power is far from underflow
 LARGE_ON_DEVICE = 1 << 28  # values, from where on the broadcast costs more than the wait for one number
-
-
-def given(y: Any, sigma: Any, mechanism: Mechanism) -> tuple[Any, float, Any]:
-    """The array (of its own library, or NumPy for lists), sigma as a double, and the library's namespace."""
-    level = _one_sigma(sigma)
-    array, xp = _checked(y, mechanism)
-    return array, level, xp
-
-
-def given_with_sigmas(y: Any, sigma: Any, mechanism: Mechanism) -> tuple[Any, float | Floats, Any]:
-    """The same for a denoiser of arrays whose last axis is the vector, and that takes a sigma for every bin.
-
-    An array of sigmas has the shape of y, or 1 in place of its last length where a row has one sigma.
-    """
-    level = sigma if isinstance(sigma, np.ndarray) else validation.number("sigma", sigma)
-    array, xp = _checked(y, mechanism)
-    return array, level, xp
-
-
-def given_on_host(y: Any, sigma: Any, mechanism: Mechanism) -> tuple[Floats, float]:
-    """The same as `given` for the denoisers that work in this machine's memory."""
-    level = _one_sigma(sigma)
-    validation.word("mechanism", mechanism, ("gaussian", "laplace"))
-    return on_host(y).astype(np.float64), level
-
-
-def given_in_doubles(y: Any, sigma: Any, mechanism: Mechanism) -> tuple[Any, float, Any]:
-    """The same as `given` in double precision, where the array lives: for what is fitted to all values at once.
-
-    That needs doubles and a histogram of the library's own (NumPy, CuPy and PyTorch have them); arrays of others are
-    brought here. What was fitted is no function that a library could differentiate, so a tensor that asks for its
-    gradient is refused.
-    """
-    level = _one_sigma(sigma)
-    array, xp = _checked(y, mechanism)
-    if getattr(array, "requires_grad", False):
-        raise errors.WrongType("y asks for its gradient, and what is fitted to all values has none. Detach it first.")
-    if array_api_compat.is_numpy_namespace(xp) or not hasattr(xp, "bincount") or array_api_compat.is_jax_namespace(xp):
-        return on_host(array).astype(np.float64), level, np
-    return xp.astype(array, xp.float64), level, xp
-
-
-def in_its_type(values: Any, given: Any, xp: Any) -> Any:
-    """Doubles as numbers of the type of what was given, where that was another library's than NumPy."""
-    return values if xp is np else xp.astype(values, given.dtype)
 
 
 def sigmas_of(sigma: Any, shape: tuple[int, ...], *, broadcast: bool = False) -> float | Floats:
@@ -104,14 +59,9 @@ def _not_tiny(sigma: Any) -> Any:
     return sigma
 
 
-def mean_square(sigma: float | Floats) -> Any:
-    """sigma^2; of an array, its mean along the last axis."""
-    return sigma**2 if isinstance(sigma, float) else np.mean(sigma**2, axis=-1)
-
-
-def root_mean_square(sigma: float | Floats) -> float:
-    """The error of the raw values."""
-    return sigma if isinstance(sigma, float) else float(np.sqrt(np.mean(sigma**2)))
+def mean_square(sigma: float | Floats) -> float:
+    """sigma^2; of an array, its mean."""
+    return sigma**2 if isinstance(sigma, float) else float(np.mean(sigma**2))
 
 
 def like(sigma: float | Floats, y: Any, xp: Any) -> Any:
@@ -119,12 +69,8 @@ def like(sigma: float | Floats, y: Any, xp: Any) -> Any:
     return sigma if isinstance(sigma, float) else xp.asarray(sigma, dtype=y.dtype, device=array_api_compat.device(y))
 
 
-def beside(table: NDArray[Any], y: Any, xp: Any) -> Any:
-    """A NumPy array of any type as one of the library and on the device of y."""
-    return table if xp is np else xp.asarray(table, device=array_api_compat.device(y))
-
-
-def _one_sigma(sigma: Any) -> float:
+def one_sigma(sigma: Any) -> float:
+    """A sigma that is one number."""
     if isinstance(sigma, np.ndarray) and sigma.size > 1:
         raise errors.WrongType(
             "This denoiser needs one sigma for all values, and was given different ones. james_stein, soft_threshold, "
@@ -134,17 +80,29 @@ def _one_sigma(sigma: Any) -> float:
     return validation.number("sigma", sigma)
 
 
-def _checked(y: Any, mechanism: Mechanism) -> tuple[Any, Any]:
-    validation.word("mechanism", mechanism, ("gaussian", "laplace"))
+def of_library(y: Any) -> Any:
+    """An array of its own library, of real floating numbers; of NumPy's what `on_host` makes of it."""
     if not array_api_compat.is_array_api_obj(y) or isinstance(y, (np.ndarray, np.generic)):
-        array = on_host(y)
-        return array, namespace(array)
-    xp = namespace(y)
-    if not xp.isdtype(y.dtype, "real floating"):
+        return on_host(y)
+    if not namespace(y).isdtype(y.dtype, "real floating"):
         raise errors.WrongType(f"y must hold real floating numbers. Got {y.dtype} instead: convert it first.")
     if math.prod(y.shape) == 0:
         raise errors.InvalidParameter(_EMPTY)
-    return y, xp
+    return y
+
+
+def check_nodes(graph: Any, values: int) -> None:
+    """Refuse a graph that has not a node for each value."""
+    if check_graph(graph).size != values:
+        raise errors.InvalidParameter(
+            f"the graph has {graph.size:,} nodes, and there are {values:,} values. Give one value for each node, in "
+            "the order of the nodes."
+        )
+
+
+def host_number(figure: Any) -> float:
+    """A number of any library as a float."""
+    return float(as_host(figure))
 
 
 def namespace(array: Any) -> Any:
@@ -162,32 +120,12 @@ def as_array(y: Any) -> Any:
         raise errors.WrongType(_NOT_HERE) from None
 
 
-def host_numbers(figure: Any) -> Any:
-    """A number as a float and several as a NumPy array; None as it is."""
-    if figure is None or isinstance(figure, float):
-        return None if figure is None else float(figure)
-    array = np.asarray(as_host(figure), dtype=np.float64)
-    return array if array.ndim else float(array)
-
-
-def given_on_graph(y: Any, sigma: Any, mechanism: Mechanism, graph: Graph) -> tuple[Floats, float]:
-    """The values in their shape, and sigma, after checking that the graph has as many nodes.
-
-    Values on a lattice may keep its shape; they are read as NumPy flattens them, which is how `Graph.grid` numbers.
-    """
-    array, level = given_on_host(y, sigma, mechanism)
-    if check_graph(graph).size != array.size:
-        raise errors.InvalidParameter(
-            f"the graph has {graph.size:,} nodes, and there are {array.size:,} values. Give one value for each node, "
-            "in the order of the nodes."
-        )
-    return array, level
-
-
 def on_host(y: Any) -> NDArray[Any]:
-    """A finite, non-empty NumPy array: floats as they are, integers as doubles."""
+    """A finite, non-empty NumPy array: floats as they are, integers as doubles. What comes of it has no gradient."""
+    if getattr(y, "requires_grad", False):
+        raise errors.WrongType("y asks for its gradient, and what is fitted to all values has none. Detach it first.")
     try:
-        array = np.asarray(y)
+        array = np.asarray(as_host(y))
     except (TypeError, ValueError, RuntimeError):
         raise errors.WrongType(_NOT_HERE) from None
     if array.dtype.kind not in "iuf":
@@ -199,6 +137,11 @@ def on_host(y: Any) -> NDArray[Any]:
     if not np.isfinite(array).all():
         raise errors.InvalidParameter(NOT_FINITE)
     return array
+
+
+def device_of(array: Any) -> Any:
+    """Where it lives."""
+    return array_api_compat.device(array)
 
 
 def companion(name: str, value: Any, y: Any, xp: Any) -> Any:
@@ -235,13 +178,6 @@ def squares(x: Any, xp: Any) -> Any:
     return xp.matmul(flat, flat)
 
 
-def row_squares(x: Any, xp: Any) -> Any:
-    """sum x_i^2 along the last axis, which is kept with the length 1: one read of the values, on a device too."""
-    if array_api_compat.is_numpy_namespace(xp):
-        return xp.expand_dims(xp.vecdot(x, x), axis=-1)
-    return xp.linalg.vector_norm(x, axis=-1, keepdims=True) ** 2
-
-
 def as_number_if_large(factor: Any, y: Any) -> Any:
     """A factor of one number as a float, where y is a vector on a GPU so large that this is worth the wait for it.
 
@@ -249,7 +185,7 @@ def as_number_if_large(factor: Any, y: Any) -> Any:
     on an H200). Below `LARGE_ON_DEVICE` values the wait costs more, and a gradient needs the factor as it is.
     """
     on_gpu = array_api_compat.is_cupy_array(y) or (getattr(y, "is_cuda", False) and not y.requires_grad)
-    one = on_gpu and math.prod(factor.shape) == 1 and math.prod(y.shape) >= LARGE_ON_DEVICE
+    one = on_gpu and factor.shape == () and math.prod(y.shape) >= LARGE_ON_DEVICE
     return factor.item() if one else factor
 
 

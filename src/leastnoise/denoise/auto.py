@@ -6,33 +6,23 @@
     a table's axes    also row and column effects
 
 Without a graph James-Stein is favoured, toward zero or toward the mean, whichever seems better: it guesses one number,
-and few bins do not say whether a prior fitted to them is worth its cost. On 22 kinds of made-up truths (normal, skewed,
-sparse, in two groups, flat; 20 draws) errors are 0.99, 1.00, 1.00 and 1.00 of what they were with empirical Bayes
-favoured by two standard errors, at 10, 30, 100 and 300 bins, and 0.97, 0.99, 1.00 and 1.00 under Laplace noise
-(geometric means; 0.86 to 1.10, the worst where one or two bins of ten or thirty are occupied). Since then it is
-favoured by one standard error, not half of one, and has a smooth positive part under Gaussian noise (`shrink.py`).
-
-On a graph nobody is favoured: on ten truths (drop-offs, another hour and day of taxis, counties, the made-up city,
-histograms of rides, made-up paths; none of them a benchmark's) the mixture's error was then 1 % above that of the best
-candidate, in the geometric mean under either law, and up to 3 % more where anyone was.
+and few bins do not say whether a prior fitted to them is worth its cost. On a graph nobody is favoured.
 
 **Absolute error.** loss="absolute" keeps the weights and takes, in every bin, the weighted *median* of the candidates,
 those with a prior giving their posterior medians: exactly zero where half of the weight says so. The one value is zero
-more often (`flat.py`), and James-Stein, which makes no zeros, gives its weight to empirical Bayes: on made-up truths of
-6, 10, 20 and 50 bins, where it is taken at times, errors are 0.98, 0.94, 0.96 and 1.00 of what they were (geometric
-means; 0.6 to 1.10, 40 draws each). Absolute error has no unbiased estimate, so that these weights suit it is not proved
-but measured, and `risk` is None.
+more often (`flat.py`), and James-Stein, which makes no zeros, gives its weight to empirical Bayes. Absolute error has
+no unbiased estimate, so that these weights suit it is not proved but measured, and `risk` is None.
 
 What lessens the squared error by a little value in every bin may multiply the absolute one. So where the truth is not
 negative and the one value is zero, that is, where the mean of the bins that do not stand out is not clear, a bin keeps
 its median only if that is as many of its own standard errors from zero as the one value has to be; else the one value,
-or what stands out from it, takes its place. On average over the bins that standard error is sigma sqrt(df/d). On
-made-up power laws, blocks, decays and spikes of 1,024 bins, where this was settled, the mean absolute error is 0.69 of
-what it was (31 draws of 122 in which the mixture is not the one value; 0.12 to 1.47).
+or what stands out from it, takes its place. On average over the bins that standard error is sigma sqrt(df/d).
 
 With integers=True a median below one half is zero. Whole numbers that are not negative and have a mean below one half
 are zero in more than half of the bins, so zero is their median whatever else is true of them; and a law of the truth
 itself that gives half of its mass to values below one half gives it to zero.
+
+How this was settled is in docs/denoising-settled.md.
 """
 
 from __future__ import annotations
@@ -40,7 +30,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
@@ -48,24 +37,15 @@ import numpy as np
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.validation import Number
-from leastnoise.denoise._graph.lattices import is_of_lattices
 from leastnoise.denoise.additive import additive
-from leastnoise.denoise.aggregate import aggregate
-from leastnoise.denoise.arrays import (
-    Floats,
-    Mechanism,
-    beside,
-    given_in_doubles,
-    given_on_graph,
-    given_on_host,
-    in_its_type,
-)
+from leastnoise.denoise.aggregate import mixed
+from leastnoise.denoise.arrays import Floats, Mechanism
+from leastnoise.denoise.denoiser import Denoised, denoiser
 from leastnoise.denoise.empirical_bayes import Loss, empirical_bayes
-from leastnoise.denoise.estimator import estimator
 from leastnoise.denoise.flat import ZERO_WITHIN_ABSOLUTE, flat
 from leastnoise.denoise.fused_lasso import fused_lasso
 from leastnoise.denoise.laplacian import laplacian
+from leastnoise.denoise.lattices import is_of_lattices
 from leastnoise.denoise.neighbour_bayes import neighbour_bayes
 from leastnoise.denoise.shrink import james_stein
 from leastnoise.denoise.wavelet import wavelet
@@ -77,10 +57,10 @@ FOR_BOTH_LOSSES = ("empirical_bayes", "flat", "neighbour_bayes")  # methods that
 Candidates = dict[str, Callable[..., Estimate]]  # by name, not yet computed
 
 
-@estimator
+@denoiser()
 def auto(
     y: Any,
-    sigma: Number,
+    sigma: float,
     *,
     graph: Graph | None = None,
     shape: tuple[int, ...] | None = None,
@@ -88,7 +68,7 @@ def auto(
     integers: bool = False,
     loss: Loss = "squared",
     mechanism: Mechanism = "gaussian",
-) -> Estimate:
+) -> Denoised:
     """Empirical Bayes, shrinkage and the raw values in the mixture of least estimated error.
 
     y: the noisy values. sigma: the standard deviation of their noise.
@@ -105,33 +85,22 @@ def auto(
     >>> e.values.round(1)
     array([ 0. ,  0. ,  0. ,  9.7,  0. , 10.4,  0. ,  0. ])
     """
-    if graph is None and shape is None:
-        array, level, xp = given_in_doubles(y, sigma, mechanism)
-    else:
-        (array, level), xp = _given_in_its_place(y, sigma, mechanism, graph), np
     validation.word("loss", loss, ("squared", "absolute"))
-    tried = _without_structure(array, level, nonnegative=nonnegative, mechanism=mechanism)
+    tried = _without_structure(y, sigma, nonnegative=nonnegative, mechanism=mechanism)
     if graph is not None:
-        tried |= _on_graph(array, level, graph, nonnegative=nonnegative, mechanism=mechanism)
+        tried |= _on_graph(y, sigma, graph, nonnegative=nonnegative, mechanism=mechanism)
     if shape is not None:
-        tried["additive"] = partial(additive, array, level, shape=shape, mechanism=mechanism)
-    mixed = aggregate(
-        array,
-        level,
+        tried["additive"] = partial(additive, y, sigma, shape=shape, mechanism=mechanism)
+    made = mixed(
+        y,
+        sigma,
         _computed(tried),
         favoured=("james_stein", "james_stein_mean") if graph is None else (),
         simplest="flat",
         nonnegative=nonnegative,
         mechanism=mechanism,
     )
-    if loss == "absolute":
-        mixed = _medians(mixed, tried, integers=integers, xp=xp)
-    return mixed if xp is np else replace(mixed, values=in_its_type(mixed.values, y, xp), noisy=y)
-
-
-def _given_in_its_place(y: Any, sigma: Any, mechanism: Mechanism, graph: Graph | None) -> tuple[Floats, float]:
-    """Values that have neighbours or cells, in this machine's memory."""
-    return given_on_host(y, sigma, mechanism) if graph is None else given_on_graph(y, sigma, mechanism, graph)
+    return made if loss == "squared" else _medians(made, y, sigma, tried, mechanism, integers=integers)
 
 
 def candidates(y: Floats, sigma: float, *, nonnegative: bool, mechanism: Mechanism) -> dict[str, Estimate]:
@@ -144,7 +113,7 @@ def on_graph(y: Floats, sigma: float, graph: Graph, *, nonnegative: bool, mechan
     return _computed(_on_graph(y, sigma, graph, nonnegative=nonnegative, mechanism=mechanism))
 
 
-def _without_structure(y: Any, sigma: float, *, nonnegative: bool, mechanism: Mechanism) -> Candidates:
+def _without_structure(y: Floats, sigma: float, *, nonnegative: bool, mechanism: Mechanism) -> Candidates:
     support: Literal["real", "nonnegative"] = "nonnegative" if nonnegative else "real"
     tried: Candidates = {"empirical_bayes": partial(empirical_bayes, y, sigma, support=support, mechanism=mechanism)}
     bins = y.shape[0]
@@ -164,16 +133,11 @@ def _without_structure(y: Any, sigma: float, *, nonnegative: bool, mechanism: Me
 def _on_graph(y: Floats, sigma: float, graph: Graph, *, nonnegative: bool, mechanism: Mechanism) -> Candidates:
     support: Literal["real", "nonnegative"] = "nonnegative" if nonnegative else "real"
     orders = 10 if mechanism == "gaussian" else max(1, min(10, MAX_LAPLACE_NODES // y.size))
-    bayes = partial(neighbour_bayes, y, sigma, graph=graph, support=support, mechanism=mechanism)
     tried: Candidates = {
-        "neighbour_bayes": bayes,
-        "neighbour_bayes_departures": partial(bayes, prior="departures"),
-        "neighbour_bayes_1": partial(bayes, hops=1),
+        "neighbour_bayes": partial(neighbour_bayes, y, sigma, graph=graph, support=support, mechanism=mechanism),
         "fused_lasso": partial(fused_lasso, y, sigma, graph=graph, orders=orders, mechanism=mechanism),
         "laplacian": partial(laplacian, y, sigma, graph=graph, mechanism=mechanism),
     }
-    # On 29 real truths and noise levels none is worse for it, and the errors are 0.97 of what they were; under Laplace
-    # noise one is worse by 5 % (benchmarks/wavelets.py).
     if mechanism == "gaussian" and is_of_lattices(graph):
         tried["wavelet"] = partial(wavelet, y, sigma, graph=graph)
     return tried
@@ -188,44 +152,41 @@ def _computed(tried: Candidates) -> dict[str, Estimate]:
     return made
 
 
-def _medians(mixed: Estimate, tried: Candidates, *, integers: bool, xp: Any) -> Estimate:
+def _medians(
+    made: Denoised, y: Floats, sigma: float, tried: Candidates, mechanism: Mechanism, *, integers: bool
+) -> Denoised:
     """The weighted median of what the mixture is made of, with posterior medians where there is a prior."""
-    shares = dict(mixed.parameters["weights"])
+    shares = dict(made.parameters["weights"])
     named = list(shares)
-    if "james_stein" in shares and "empirical_bayes" in mixed.parameters["errors"]:
+    if "james_stein" in shares and "empirical_bayes" in made.parameters["errors"]:
         named[named.index("james_stein")] = "empirical_bayes"
-    values = [mixed.noisy if name == "raw" else _with_medians(name, tried[name]).values for name in named]
-    middle = weighted_median(xp.stack(values), np.array(list(shares.values())), xp)
-    if mixed.parameters["nonnegative"] and "flat" in tried:
-        middle = _with_zeros(middle, tried["flat"](loss="absolute"), mixed.degrees_of_freedom or 0.0, xp)
+    values = [y if name == "raw" else _with_medians(name, tried[name]).values for name in named]
+    middle = weighted_median(np.stack(values), np.array(list(shares.values())))
+    if made.nonnegative and "flat" in tried:
+        simple = tried["flat"](loss="absolute")
+        free = made.risk.degrees_of_freedom if isinstance(made.risk, RiskEstimate) else None
+        own = sigma * math.sqrt((free or 0.0) / y.size)  # the standard error of a bin, on average
+        if not simple.parameters["value"]:  # in bins whose value is not clear: zero, and what stands out from it
+            middle = np.where(middle <= ZERO_WITHIN_ABSOLUTE[mechanism] * own, simple.values, middle)
     if integers:
-        middle = xp.where(xp.abs(middle) < 0.5, xp.zeros_like(middle), middle)
-    return replace(
-        mixed,
-        values=xp.clip(middle, 0.0, None) if mixed.parameters["nonnegative"] else middle,
-        parameters={**mixed.parameters, "loss": "absolute", "integers": integers},
-        estimate_risk=partial(RiskEstimate, None, None),
-        description=f"{mixed.description} Of these the weighted median was taken, bin by bin.",
+        middle = np.where(np.abs(middle) < 0.5, 0.0, middle)
+    described = f"{made.also['description']} Of these the weighted median was taken, bin by bin."
+    return made._replace(
+        values=np.clip(middle, 0.0, None) if made.nonnegative else middle,
+        parameters={**made.parameters, "loss": "absolute", "integers": integers},
+        risk=None,
+        also={**made.also, "description": described},
     )
-
-
-def _with_zeros(middle: Any, simple: Estimate, free: float, xp: Any) -> Any:
-    """Where the one value is zero, it and what stands out from it, in the bins whose value is not clear."""
-    if simple.parameters["value"]:
-        return middle
-    own = simple.std * math.sqrt(free / math.prod(middle.shape))  # the standard error of a bin, on average
-    return xp.where(middle <= ZERO_WITHIN_ABSOLUTE[simple.mechanism] * own, simple.values, middle)
 
 
 def _with_medians(name: str, attempt: Callable[..., Estimate]) -> Estimate:
     return attempt(loss="absolute") if name.startswith(FOR_BOTH_LOSSES) else attempt()
 
 
-def weighted_median(rows: Any, weights: Floats, xp: Any = np) -> Any:
+def weighted_median(rows: Floats, weights: Floats) -> Floats:
     """In every column the least value at or below which half of the weight lies."""
-    order = xp.argsort(rows, axis=0)
-    below = xp.cumulative_sum(beside(weights, rows, xp)[order], axis=0)
+    order = np.argsort(rows, axis=0)
+    below = np.cumsum(weights[order], axis=0)
     reached = below >= 0.5 * (1 - 1e-9) * float(weights.sum())  # rounding must not decide between halves
-    first = xp.argmax(xp.astype(reached, xp.int8), axis=0)
-    chosen = xp.take_along_axis(order, first[None], axis=0)
-    return xp.take_along_axis(rows, chosen, axis=0)[0]
+    chosen = np.take_along_axis(order, np.argmax(reached, axis=0)[None], axis=0)
+    return np.asarray(np.take_along_axis(rows, chosen, axis=0)[0])

@@ -12,7 +12,7 @@ under Gaussian noise; the slope of h averaged over y_i + n' under Laplace noise)
 adds (`_npmle/freedom.py`).
 
 **Absolute error** is least at the posterior *median*, which is exactly zero wherever zero is likelier than everything
-else together; the mean never is (`_npmle/medians.py`). A median has no unbiased estimate of its risk: None.
+else together; the mean never is (`posterior.py`). A median has no unbiased estimate of its risk: None.
 
 **What it found** is `details`, a `Posterior`: the prior's atoms and weights, and for every value its posterior standard
 deviation and the probability that it is zero.
@@ -25,36 +25,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.host_arrays import as_host
-from leastnoise._support.threads import one_thread
-from leastnoise._support.validation import Number
+from leastnoise._support.runtime import one_thread
 from leastnoise.denoise._npmle import different_noise
 from leastnoise.denoise._npmle.freedom import fitting_freedom, moving_freedom
 from leastnoise.denoise._npmle.interior_point import Solution, maximise_likelihood
 from leastnoise.denoise._npmle.kernels import GaussianBand, LaplaceChain
 from leastnoise.denoise._npmle.layout import Bounds, Layout, lay_out
-from leastnoise.denoise._npmle.medians import atoms_found, posterior_medians, whole_prior
-from leastnoise.denoise.arrays import (
-    Floats,
-    Mechanism,
-    beside,
-    given_in_doubles,
-    given_on_host,
-    in_its_type,
-    root_mean_square,
-)
-from leastnoise.denoise.estimator import estimator
-from leastnoise.denoise.posterior import Posterior
-from leastnoise.denoise.risk import stein_estimate
-from leastnoise.releases.estimate import Estimate, RiskEstimate
-from leastnoise.releases.noise import Noise
+from leastnoise.denoise.arrays import Floats, Mechanism, mean_square
+from leastnoise.denoise.denoiser import Denoised, Stein, denoiser
+from leastnoise.denoise.posterior import Posterior, atoms_found, posterior_medians, whole_prior
 
 Loss = Literal["squared", "absolute"]
 LAPLACE_SCALE = math.sqrt(0.5)  # Laplace's b in units of sigma
@@ -64,16 +50,16 @@ MAX_UNIT = 100.0  # sigma between whole numbers: exp(-70) of Laplace noise passe
 MAX_OUTSIDE_SUPPORT = 5.0  # sigma beyond the support, where a Gaussian observation is moved to
 
 
-@estimator
+@denoiser(sigmas=True)
 def empirical_bayes(
     y: Any,
-    sigma: Number | Any,
+    sigma: Any,
     *,
     support: Literal["real", "nonnegative"] | tuple[float, float] = "real",
     integers: bool = False,
     loss: Loss = "squared",
     mechanism: Mechanism = "gaussian",
-) -> Estimate:
+) -> Denoised:
     """The posterior mean under the prior that the values themselves make most likely.
 
     y: the noisy values. sigma: the standard deviation of their noise, or one for each value.
@@ -92,30 +78,18 @@ def empirical_bayes(
     bounds = _bounds(support, integers)
     if isinstance(sigma, np.ndarray):
         return _different_sigmas(y, sigma, bounds, support, integers, loss, mechanism)
-    given, (y, sigma, xp) = y, given_in_doubles(y, sigma, mechanism)
     u = y / sigma
     low, high = (bound / sigma for bound in bounds)
     unit = 1 / sigma if integers else 0.0
     with one_thread():
-        fitted = fit_prior(u, (low, high), unit=unit, mechanism=mechanism, xp=xp)
-    moved = xp.clip(fitted.means if loss == "squared" else fitted.medians(), low, high)
-    values = xp.where(moved == u, y, moved * sigma)  # what did not move keeps its last bit
+        fitted = fit_prior(u, (low, high), unit=unit, mechanism=mechanism)
+    moved = np.clip(fitted.means if loss == "squared" else fitted.medians(), low, high)
     atoms, weights = fitted.prior()
-
-    @cache
-    def estimate_risk() -> RiskEstimate:
-        if loss == "absolute":
-            return RiskEstimate(None, None)
-        return stein_estimate(float(((y - values) ** 2).sum()), fitted.freedom(), y.shape[0], sigma)
-
-    return Estimate(
-        values=in_its_type(values, given, xp),
-        noisy=y if xp is np else given,
-        noise=Noise.of(mechanism, sigma=sigma),
-        method="empirical_bayes",
-        parameters=_facts(support, bounds, integers, loss, fitted.atoms, fitted.gap, fitted.iterations),
+    return Denoised(
+        np.where(moved == u, y, moved * sigma),  # what did not move keeps its last bit
+        _facts(support, bounds, integers, loss, fitted.atoms, fitted.gap, fitted.iterations),
+        (lambda: Stein(fitted.freedom())) if loss == "squared" else None,
         nonnegative=bounds[0] >= 0,
-        estimate_risk=estimate_risk,
         details=Posterior(atoms * sigma, weights, y, sigma, mechanism),
     )
 
@@ -134,33 +108,23 @@ def _facts(
 
 
 def _different_sigmas(
-    y: Any, sigma: Floats, bounds: Bounds, support: Any, integers: bool, loss: Loss, mechanism: Mechanism
-) -> Estimate:
+    y: Floats, sigma: Floats, bounds: Bounds, support: Any, integers: bool, loss: Loss, mechanism: Mechanism
+) -> Denoised:
     """The same where every bin has a sigma of its own."""
-    y, _ = given_on_host(y, 1.0, mechanism)
     with one_thread():
         fitted = different_noise.fit(y, sigma, bounds, 1.0 if integers else 0.0, mechanism, TOLERANCE)
     found = Posterior(fitted.atoms, fitted.weights, y, sigma, mechanism)
-    values = found.mean if loss == "squared" else found.median
 
-    @cache
-    def estimate_risk() -> RiskEstimate:
-        if loss == "absolute" or mechanism == "laplace":
-            return RiskEstimate(None, None)
-        s = root_mean_square(sigma)
+    def risk() -> Stein:
         with one_thread():
             spent = float((found.std**2).sum()) + fitted.spent()
-        return stein_estimate(float(((y - values) ** 2).sum()), min(spent / s**2, y.size), y.size, s)
+        return Stein(min(spent / mean_square(sigma), y.size))
 
-    return Estimate(
-        values=values.copy(),
-        noisy=y,
-        noise=Noise.of(mechanism, sigma=root_mean_square(sigma)),
-        sigmas=sigma,
-        method="empirical_bayes",
-        parameters=_facts(support, bounds, integers, loss, fitted.atoms.size, fitted.gap, fitted.rounds),
+    return Denoised(
+        (found.mean if loss == "squared" else found.median).copy(),
+        _facts(support, bounds, integers, loss, fitted.atoms.size, fitted.gap, fitted.rounds),
+        risk if loss == "squared" and mechanism == "gaussian" else None,
         nonnegative=bounds[0] >= 0,
-        estimate_risk=estimate_risk,
         details=found,
     )
 
@@ -169,9 +133,8 @@ class Fitted(NamedTuple):
     """Posterior means and medians in units of sigma, what the means cost in degrees of freedom, and how well the prior
     was found."""
 
-    means: Any
-    medians: Callable[[], Any]
-    slopes: Callable[[], Any] | None  # of each mean in its own value under a fixed prior; None where it jumps (Laplace)
+    means: Floats
+    medians: Callable[[], Floats]
     fixed: float  # degrees of freedom under a fixed prior
     fitting: Callable[[], float]  # and of fitting it
     atoms: int
@@ -201,30 +164,29 @@ def _bounds(support: Any, integers: bool) -> Bounds:
 
 
 def fit_prior(
-    u: Any,
+    u: Floats,
     bounds: Bounds,
     *,
     unit: float = 0.0,
     weights: Floats | None = None,
     mechanism: Mechanism = "gaussian",
-    xp: Any = np,
 ) -> Fitted:
     """The likeliest prior of values in units of sigma, each counted as often as its weight says.
 
     With weights, both degrees of freedom are those of sum_i weights_i means_i: what these means add to the divergence
-    of an estimate of which they are the part `weights`. Without, u may be doubles of the library `xp`.
+    of an estimate of which they are the part `weights`.
     """
     if unit > MAX_UNIT:
-        return _rounded(u, bounds, unit, xp)
-    return (_gaussian if mechanism == "gaussian" else _laplace)(u, bounds, unit, weights, xp)
+        return _rounded(u, bounds, unit)
+    return (_gaussian if mechanism == "gaussian" else _laplace)(u, bounds, unit, weights)
 
 
-def _gaussian(u: Any, bounds: Bounds, unit: float, share: Floats | None, xp: Any) -> Fitted:
-    near = xp.clip(u, bounds[0] - MAX_OUTSIDE_SUPPORT, bounds[1] + MAX_OUTSIDE_SUPPORT)
-    spacing = 0.125 if float(xp.max(near) - xp.min(near)) < NARROW_RANGE else 0.25
-    placed = lay_out(near, share, bounds, unit, spacing=spacing, fineness=0.125, quiet=8.0, xp=xp)
+def _gaussian(u: Floats, bounds: Bounds, unit: float, share: Floats | None) -> Fitted:
+    near = np.clip(u, bounds[0] - MAX_OUTSIDE_SUPPORT, bounds[1] + MAX_OUTSIDE_SUPPORT)
+    spacing = 0.125 if float(np.max(near) - np.min(near)) < NARROW_RANGE else 0.25
+    placed = lay_out(near, share, bounds, unit, spacing=spacing, fineness=0.125, quiet=8.0)
     if not placed.atoms:
-        return _untouched(near, share, xp)
+        return _untouched(near, share)
     kernel = GaussianBand(placed.atoms, placed.stride, placed.cell)
     counts: Floats = np.bincount(placed.places + kernel.margin, placed.counts, kernel.cells).astype(float)
     solved = maximise_likelihood(kernel, counts, TOLERANCE)
@@ -233,10 +195,10 @@ def _gaussian(u: Any, bounds: Bounds, unit: float, share: Floats | None, xp: Any
     mass = np.maximum(kernel.against(bell, solved.weights), np.finfo(float).tiny)
     pull = kernel.against(bell * t, solved.weights) / mass  # how far the posterior mean lies below the cell
     variance = kernel.against(bell * t * t, solved.weights) / mass - pull**2
-    position = placed.positions(near, xp)
-    back = hermite(position + kernel.margin, pull, (1 - variance) * placed.cell, xp)
-    means = xp.asarray(near, copy=True)
-    means[~placed.alone] = placed.back(position - back / placed.cell, xp)
+    position = placed.positions(near)
+    back = hermite(position + kernel.margin, pull, (1 - variance) * placed.cell)
+    means = near.copy()
+    means[~placed.alone] = placed.back(position - back / placed.cell)
 
     def fitting() -> float:
         atoms, weights = atoms_found(placed, solved.weights)
@@ -246,36 +208,31 @@ def _gaussian(u: Any, bounds: Bounds, unit: float, share: Floats | None, xp: Any
         part = None if share is None else placed.mean(share[~placed.alone] ** 2)
         return fitting_freedom(x, placed.counts, atoms, weights, pinned, part)
 
-    def slopes() -> Any:
-        found = xp.ones_like(near)
-        found[~placed.alone] = beside(variance[placed.places + kernel.margin], near, xp)[placed.inverse]
-        return found
-
     fixed = _counted(placed.alone, share) + float(counts @ variance)
-    medians = partial(posterior_medians, placed, solved.weights, near, mechanism="gaussian", xp=xp)
+    medians = partial(posterior_medians, placed, solved.weights, near, mechanism="gaussian")
     prior = partial(whole_prior, placed, solved.weights, near)
-    return Fitted(means, medians, slopes, fixed, fitting, _alive(solved), solved.gap, solved.iterations, prior)
+    return Fitted(means, medians, fixed, fitting, _alive(solved), solved.gap, solved.iterations, prior)
 
 
-def _laplace(u: Any, bounds: Bounds, unit: float, share: Floats | None, xp: Any) -> Fitted:
+def _laplace(u: Floats, bounds: Bounds, unit: float, share: Floats | None) -> Fitted:
     """Under Laplace noise an observation beyond all atoms tells no more than one at the last of them."""
-    near = xp.clip(u, *bounds)
+    near = np.clip(u, *bounds)
     quiet = LAPLACE_SCALE * (math.log(u.shape[0]) + 20)
-    placed = lay_out(near, share, bounds, unit, spacing=0.125, fineness=1 / 32, quiet=quiet, xp=xp)
+    placed = lay_out(near, share, bounds, unit, spacing=0.125, fineness=1 / 32, quiet=quiet)
     if not placed.atoms:
-        return _untouched(near, share, xp)
+        return _untouched(near, share)
     kernel = _chain(placed, placed.places.astype(float))
     solved = maximise_likelihood(kernel, placed.counts, TOLERANCE)
     a = np.arange(placed.atoms) * float(placed.stride)  # in cells
     mass, first = kernel.at_atoms(solved.weights), kernel.at_atoms(solved.weights * a)
-    here = _chain(placed, placed.positions(near, xp), xp)
-    means = xp.asarray(near, copy=True)
-    means[~placed.alone] = placed.back(here.between(first, xp) / here.between(mass, xp), xp)
+    here = _chain(placed, placed.positions(near))
+    means = near.copy()
+    means[~placed.alone] = placed.back(here.between(first) / here.between(mass))
     nodes = _chain(placed, np.arange((placed.atoms - 1) * placed.stride + 1, dtype=float))
     rise = np.diff(nodes.between(first) / nodes.between(mass))  # of the posterior mean, over each cell
-    heard = xp.exp(-xp.abs(u - near)[~placed.alone] / LAPLACE_SCALE)
+    heard = np.exp(-np.abs(u - near)[~placed.alone] / LAPLACE_SCALE)
     heard = heard if share is None else share[~placed.alone] * heard
-    fixed = _counted(placed.alone, share) + float(_falling(placed, heard, xp) @ rise)
+    fixed = _counted(placed.alone, share) + float(_falling(placed, heard) @ rise)
 
     def fitting() -> float:
         atom = placed.stride * placed.cell
@@ -283,47 +240,40 @@ def _laplace(u: Any, bounds: Bounds, unit: float, share: Floats | None, xp: Any)
             lambda place: _chain(placed, place * placed.stride),
             placed.places / placed.stride,
             placed.counts,
-            placed.positions(u, xp) / placed.stride,
+            placed.positions(u) / placed.stride,
             None if share is None else share[~placed.alone],
             LAPLACE_SCALE / atom,
-            xp,
         )
 
-    medians = partial(posterior_medians, placed, solved.weights, near, mechanism="laplace", xp=xp)
+    medians = partial(posterior_medians, placed, solved.weights, near, mechanism="laplace")
     prior = partial(whole_prior, placed, solved.weights, near)
-    return Fitted(means, medians, None, fixed, fitting, _alive(solved), solved.gap, solved.iterations, prior)
+    return Fitted(means, medians, fixed, fitting, _alive(solved), solved.gap, solved.iterations, prior)
 
 
-def _rounded(u: Any, bounds: Bounds, unit: float, xp: Any) -> Fitted:
+def _rounded(u: Floats, bounds: Bounds, unit: float) -> Fitted:
     """Whole numbers so far apart, in sigmas, that the nearest one is the only one that noise can have come from."""
-    means = xp.clip(xp.round(u / unit) * unit, *bounds)
-    atoms, counts = np.unique(as_host(means), return_counts=True)
+    means = np.clip(np.round(u / unit) * unit, *bounds)
+    atoms, counts = np.unique(means, return_counts=True)
     shares = counts / counts.sum()
 
-    def slopes() -> Any:
-        return xp.zeros_like(means)
+    def medians() -> Floats:
+        return means.copy()
 
-    def medians() -> Any:
-        return xp.asarray(means, copy=True)
-
-    return Fitted(means, medians, slopes, 0.0, lambda: 0.0, atoms.size, 0.0, 0, lambda: (atoms, shares))
+    return Fitted(means, medians, 0.0, lambda: 0.0, atoms.size, 0.0, 0, lambda: (atoms, shares))
 
 
-def _untouched(u: Any, share: Floats | None, xp: Any) -> Fitted:
+def _untouched(u: Floats, share: Floats | None) -> Fitted:
     """Every value is so far from the others that each is its own atom."""
     count = u.shape[0]
 
     def prior() -> tuple[Floats, Floats]:
-        return np.sort(as_host(u)), np.full(count, 1 / count)
+        return np.sort(u), np.full(count, 1 / count)
 
-    def slopes() -> Any:
-        return xp.ones_like(u)
-
-    def means() -> Any:
-        return xp.asarray(u, copy=True)
+    def means() -> Floats:
+        return u.copy()
 
     free = float(count) if share is None else float(share.sum())
-    return Fitted(means(), means, slopes, free, lambda: 0.0, count, 0.0, 0, prior)
+    return Fitted(means(), means, free, lambda: 0.0, count, 0.0, 0, prior)
 
 
 def _counted(chosen: Any, share: Floats | None) -> float:
@@ -335,7 +285,7 @@ def _alive(solved: Solution) -> int:
     return int((solved.weights > 1e-6).sum())
 
 
-def _falling(placed: Layout, heard: Any, xp: Any) -> Floats:
+def _falling(placed: Layout, heard: Floats) -> Floats:
     """How many of y_i + n' are expected in each cell, for observations at nodes: a smooth of the counts.
 
     Of one at a node, (1 - r)/2 r^k fall into the k-th cell on either side, r = exp(-cell/b); `heard` is the part of an
@@ -343,24 +293,23 @@ def _falling(placed: Layout, heard: Any, xp: Any) -> Floats:
     """
     size = (placed.atoms - 1) * placed.stride + 1
     step = placed.cell / LAPLACE_SCALE
-    places = beside(np.clip(placed.places, 0, size - 1), heard, xp)[placed.inverse]
-    counts = as_host(xp.bincount(places, heard, size))
-    smooth = LaplaceChain.of(size, step, np.zeros(0, dtype=np.intp), np.zeros(0)).at_atoms(counts.astype(float))
+    places = np.clip(placed.places, 0, size - 1)[placed.inverse]
+    counts = np.bincount(places, heard, size).astype(np.float64)
+    smooth = LaplaceChain.of(size, step, np.zeros(0, dtype=np.intp), np.zeros(0)).at_atoms(counts)
     return np.asarray(math.tanh(step / 2) / 2 * (smooth[1:] + smooth[:-1]))
 
 
-def _chain(placed: Layout, position: Any, xp: Any = np) -> LaplaceChain:
-    inside = xp.clip(position, 0.0, float((placed.atoms - 1) * placed.stride)) / placed.stride
-    cell = xp.astype(inside, xp.int64)
-    return LaplaceChain.of(placed.atoms, placed.stride * placed.cell / LAPLACE_SCALE, cell, inside - cell, xp)
+def _chain(placed: Layout, position: Floats) -> LaplaceChain:
+    inside = np.clip(position, 0.0, float((placed.atoms - 1) * placed.stride)) / placed.stride
+    cell = inside.astype(np.int64)
+    return LaplaceChain.of(placed.atoms, placed.stride * placed.cell / LAPLACE_SCALE, cell, inside - cell)
 
 
-def hermite(x: Any, value: Floats, slope: Floats, xp: Any = np) -> Any:
+def hermite(x: Floats, value: Floats, slope: Floats) -> Floats:
     """The cubic through values and slopes at 0, 1, 2, ..., at the points x."""
-    k = xp.clip(xp.astype(x, xp.int64), None, value.size - 2)
+    k = np.clip(x.astype(np.int64), None, value.size - 2)
     t = x - k
-    values, slopes = beside(value, x, xp), beside(slope, x, xp)
-    low, high = values[k], values[k + 1]
+    low, high = value[k], value[k + 1]
     rise = high - low
-    bend = slopes[k] - rise, rise - slopes[k + 1]
+    bend = slope[k] - rise, rise - slope[k + 1]
     return low + t * (rise + (1 - t) * ((1 - t) * bend[0] + t * bend[1]))

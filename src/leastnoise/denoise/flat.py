@@ -8,11 +8,10 @@ and less than half of one from m at nine. Whether zero or the mean is nearer to 
 tell. Let f be such a truth, not negative, in standard errors, and take the mean of |c - f| over that of the better of
 the two, min(f, 0.8). The mean is sufficient for a flat truth under Gaussian noise, so that a bound for functions of it
 bounds every estimator: the largest ratio over f >= 0.02 is 1.52 at least, and no rule has a finite one down to f = 0
-(a linear programme over all rules, `benchmarks/flat_truths.py`). A truth that is all but zero asks for a large a: where
-zeros are off by a fiftieth of a standard error, as on maps at tiny epsilon, one false alarm in fifty doubles the error.
-A flat one of two or three standard errors asks for a small a. With a = 2 the ratio is 1.74 at f = 0.02, 1.95 at 2.6 and
-1.44 at 5, where a = 1.5 has 3.44, 1.53 and 1.19. Where m may be negative (`nonnegative=False`) false alarms are twice
-as many.
+(a linear programme over all rules). A truth that is all but zero asks for a large a: where zeros are off by a fiftieth
+of a standard error, as on maps at tiny epsilon, one false alarm in fifty doubles the error. A flat one of two or three
+standard errors asks for a small a. With a = 2 the ratio is 1.74 at f = 0.02, 1.95 at 2.6 and 1.44 at 5, where a = 1.5
+has 3.44, 1.53 and 1.19. Where m may be negative (`nonnegative=False`) false alarms are twice as many.
 
 Under Laplace noise m is the median of the values, which has half the variance of their mean. It is close to the *mean*
 of truths that are small beside the noise, since its pull is linear there, and a large one hardly moves it. (1.95 above
@@ -31,32 +30,27 @@ in the squares of the values, and another candidate says so.
 Under Laplace noise t is less where k *other* bins do, for then the table is not empty: a share `FALSE_SHARE` of k is
 expected beyond it of noise alone (the false discovery rate; Benjamini & Hochberg 1995, for squared error Abramovich et
 al. 2006). Its own value does not count for a bin, so its t does not move with it, and the figure of the risk stays
-exact. On made-up spikes and power laws of 4,096 bins, where that share was settled, `auto` errs 0.97 times as much for
-it (geometric mean of 11 truths, 10 draws; power laws 0.75 to 1.04, spikes of one height 1.00 to 1.16). Under Gaussian
-noise t has less far to go: power laws gained up to 12 %, but normal values and blocks on a path lost, and it stays.
+exact.
 
 Five times of what exceeds t is kept, so that a false alarm costs little, and from 5t/4 on everything. Two truths ask
 for opposite things: one bin of any height among 4,096 that are empty, and a map so empty that zeros are off by a sixth
 of sigma in all. The error is then at worst 1.00 times that of the better of zeros and the universal soft threshold on
 the first, and 1.03 times that of zeros on the second, under Gaussian noise; 1.35 (a bin of eight sigma) and 1.21 under
-Laplace noise, where no rule for single bins has less than 1.29 on both (`benchmarks/single_bins.py`).
+Laplace noise, where no rule for single bins has less than 1.29 on both.
 """
 
 from __future__ import annotations
 
 import math
-from functools import cache
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
-from leastnoise._support.validation import Number
-from leastnoise.denoise.arrays import Mechanism, given_in_doubles, in_its_type
+from leastnoise.denoise.arrays import Floats, Mechanism
+from leastnoise.denoise.denoiser import Denoised, Stein, denoiser
 from leastnoise.denoise.empirical_bayes import Loss
-from leastnoise.denoise.risk import beyond, stein_estimate
-from leastnoise.releases.estimate import Estimate, RiskEstimate
-from leastnoise.releases.noise import Noise
+from leastnoise.denoise.risk import beyond
 
 ZERO_WITHIN = 2.0  # a: standard errors within which the mean is taken to be zero
 ZERO_WITHIN_ABSOLUTE = {"gaussian": 2.5, "laplace": 2.7}  # and where the absolute error is to be small
@@ -65,14 +59,15 @@ FALSE_SHARE = {"gaussian": 0.0, "laplace": 0.1}  # of the bins that stand out, h
 FULL = 1.25  # times t, where a value is kept as it is
 
 
+@denoiser()
 def flat(
     y: Any,
-    sigma: Number,
+    sigma: float,
     *,
     nonnegative: bool = False,
     loss: Loss = "squared",
     mechanism: Mechanism = "gaussian",
-) -> Estimate:
+) -> Denoised:
     """One value for all bins, drawn toward zero by as much as chance may have moved it; what stands out is kept.
 
     y: the noisy values. sigma: the standard deviation of their noise.
@@ -83,56 +78,39 @@ def flat(
     >>> flat([3.0, 5.0, 4.0, 4.0, 3.0, 5.0, 40.0], sigma=1.0).values.round(2)
     array([ 3.83,  3.83,  3.83,  3.83,  3.83,  3.83, 40.  ])
     """
-    given, (y, sigma, xp) = y, given_in_doubles(y, sigma, mechanism)
-    bins = math.prod(y.shape)
-    middle = _median(y, xp)
-    apart = xp.abs(y - middle)
-    edge = _edges(apart if not nonnegative else y - middle, sigma, mechanism, xp)
+    middle = float(np.median(y))
+    apart = np.abs(y - middle)
+    edge = _edges(apart if not nonnegative else y - middle, sigma, mechanism)
     rest = y[apart <= edge]
-    resting = math.prod(rest.shape)
-    mean = middle if mechanism == "laplace" or not resting else float(xp.mean(rest))
+    mean = middle if mechanism == "laplace" or not rest.size else float(rest.mean())
     variance = 0.5 if mechanism == "laplace" else 1.0
-    errors = mean / sigma * math.sqrt(resting / variance)  # how many standard errors the mean is from zero
+    errors = mean / sigma * math.sqrt(rest.size / variance)  # how many standard errors the mean is from zero
     nothing = ZERO_WITHIN if loss == "squared" else ZERO_WITHIN_ABSOLUTE[mechanism]
     kept = (errors if nonnegative else abs(errors)) > nothing
     drawn = (ZERO_WITHIN / errors) ** 2 if kept else 1.0
     value = (1 - drawn) * mean
     departure = y - value
-    far = xp.abs(departure)
-    firm = xp.minimum(xp.clip((far - edge) * (FULL / (FULL - 1)), 0.0, None), far)
-    values = value + xp.sign(departure) * firm
+    far = np.abs(departure)
+    firm = np.minimum(np.clip((far - edge) * (FULL / (FULL - 1)), 0.0, None), far)
+    values = value + np.sign(departure) * firm
     if nonnegative:
-        values = xp.clip(values, 0.0, None)
+        values = np.clip(values, 0.0, None)
 
-    @cache
-    def estimate_risk() -> RiskEstimate:
-        if loss == "absolute":
-            return RiskEstimate(None, None)
+    def risk() -> Stein:
         slope = variance * (1 + drawn) if kept else 0.0
-        free = slope + _firm_slope(departure, edge, sigma, mechanism, xp, one_sided=nonnegative and not value)
-        return stein_estimate(float(xp.sum((y - values) ** 2)), min(free, float(bins)), bins, sigma)
+        free = slope + _firm_slope(departure, edge, sigma, mechanism, one_sided=nonnegative and not value)
+        return Stein(min(free, float(y.size)))
 
-    return Estimate(
-        values=in_its_type(values, given, xp),
-        noisy=y if xp is np else given,
-        noise=Noise.of(mechanism, sigma=sigma),
-        method="flat",
-        parameters={
-            "value": value,
-            "standard_errors": errors,
-            "standing_out": int(xp.sum(values != value)),
-        },
-        estimate_risk=estimate_risk,
-    )
+    chosen = {"value": value, "standard_errors": errors, "standing_out": int((values != value).sum())}
+    return Denoised(values, chosen, risk if loss == "squared" else None)
 
 
-def _edges(apart: Any, sigma: float, mechanism: Mechanism, xp: Any) -> Any:
+def _edges(apart: Floats, sigma: float, mechanism: Mechanism) -> Floats:
     """t for every bin, by how many of the others stand out."""
-    bins = math.prod(apart.shape)
-    first = apart > standing_out(bins, mechanism) * sigma
-    k = int(xp.sum(first))
-    many, fewer = (standing_out(bins, mechanism, others) * sigma for others in (k, max(k - 1, 0)))
-    return xp.where(first, xp.full_like(apart, fewer), xp.full_like(apart, many))
+    first = apart > standing_out(apart.size, mechanism) * sigma
+    k = int(first.sum())
+    many, fewer = (standing_out(apart.size, mechanism, others) * sigma for others in (k, max(k - 1, 0)))
+    return np.where(first, fewer, many)
 
 
 def standing_out(bins: int, mechanism: Mechanism, others: int = 0) -> float:
@@ -141,18 +119,10 @@ def standing_out(bins: int, mechanism: Mechanism, others: int = 0) -> float:
     return -math.log(2 * chance) / math.sqrt(2) if mechanism == "laplace" else -NormalDist().inv_cdf(chance)
 
 
-def _median(y: Any, xp: Any) -> float:
-    """The middle value, or the mean of the two."""
-    if xp is np:
-        return float(np.median(y))
-    ordered, half = xp.sort(y), (y.shape[0] - 1) // 2
-    return float(xp.mean(ordered[half : half + 2 - y.shape[0] % 2]))
-
-
-def _firm_slope(x: Any, edge: Any, sigma: float, mechanism: Mechanism, xp: Any, *, one_sided: bool) -> float:
+def _firm_slope(x: Floats, edge: Floats, sigma: float, mechanism: Mechanism, *, one_sided: bool) -> float:
     """The sum of the slopes: FULL/(FULL - 1) between t and FULL t, 1 beyond; averaged over x + n' for Laplace noise."""
     total = 0.0
     for side in (x,) if one_sided else (x, -x):
-        begun, whole = (float(xp.sum(beyond(side, at, sigma, mechanism, xp))) for at in (edge, FULL * edge))
+        begun, whole = (float(beyond(side, at, sigma, mechanism, np).sum()) for at in (edge, FULL * edge))
         total += FULL / (FULL - 1) * (begun - whole) + whole
     return total

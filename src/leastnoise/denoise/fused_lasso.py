@@ -24,13 +24,10 @@ from numpy.typing import NDArray
 
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
-from leastnoise.denoise._trees.spanning_trees import random_roots
-from leastnoise.denoise.arrays import Floats, Mechanism, given_on_graph, penalty_or_word
-from leastnoise.denoise.estimator import estimator
-from leastnoise.denoise.risk import stein_estimate
+from leastnoise.denoise.arrays import Floats, Mechanism, penalty_or_word
+from leastnoise.denoise.denoiser import Denoised, Stein, denoiser
+from leastnoise.denoise.tree_wavelet import random_roots
 from leastnoise.graphs import Graph
-from leastnoise.releases.estimate import Estimate
-from leastnoise.releases.noise import Noise
 
 DOUBLINGS_PAST_MINIMUM = 2  # doublings of the penalty without a smaller risk after which no further is tried
 LEAST_EXPONENT = -6.0  # penalties below sigma / 64 change nothing
@@ -52,17 +49,17 @@ class Fit(NamedTuple):
     free: float
 
 
-@estimator
+@denoiser()
 def fused_lasso(
     y: Any,
-    sigma: Number,
+    sigma: float,
     *,
     graph: Graph,
     penalty: Number | Literal["sure"] = "sure",
     orders: int = 10,
     seed: int = 0,
     mechanism: Mechanism = "gaussian",
-) -> Estimate:
+) -> Denoised:
     """Piecewise constant values: the mean of the fused lasso over several depth-first orders of the graph.
 
     y: one noisy value for each node, in any shape. sigma: the standard deviation of their noise.
@@ -75,26 +72,17 @@ def fused_lasso(
     >>> fused_lasso(y, sigma=0.5, graph=Graph.path(8), penalty=2.0).values
     array([0.3, 0.3, 0.3, 0.3, 9.3, 9.3, 9.3, 9.3])
     """
-    array, level = given_on_graph(y, sigma, mechanism, graph)
-    given = penalty_or_word(penalty)
-    count = validation.integer("orders", orders)
-    flat = array.ravel()
+    given, count = penalty_or_word(penalty), validation.integer("orders", orders)
     rows = chains(graph, count, seed)
-    scale = level / math.sqrt(2) if mechanism == "laplace" else None
-    strength, fit = (
-        least_risk(flat, level, rows, scale) if given is None else (given, mean_fit(flat, rows, given, scale))
-    )
-    residual = float(((flat - fit.values) ** 2).sum())
-    free = fit.free + (TUNING_DEGREES_OF_FREEDOM if given is None else 0.0)
-    estimated = stein_estimate(residual, min(free, flat.size), flat.size, level)
-    return Estimate(
-        values=fit.values.reshape(array.shape),
-        noisy=array,
-        noise=Noise.of(mechanism, sigma=level),
-        method="fused_lasso",
-        parameters={"penalty": strength, "chosen": "sure" if given is None else "given", "orders": count, "seed": seed},
-        estimate_risk=lambda: estimated,
-    )
+    scale = sigma / math.sqrt(2) if mechanism == "laplace" else None
+    if given is None:
+        strength, fit = least_risk(y, sigma, rows, scale)
+        free = fit.free + TUNING_DEGREES_OF_FREEDOM
+    else:
+        strength, fit = given, mean_fit(y, rows, given, scale)
+        free = fit.free
+    chosen = {"penalty": strength, "chosen": "sure" if given is None else "given", "orders": count, "seed": seed}
+    return Denoised(fit.values, chosen, Stein(min(free, y.size)))
 
 
 def chains(graph: Graph, count: int, seed: int) -> list[Chain]:
@@ -106,7 +94,7 @@ def chains(graph: Graph, count: int, seed: int) -> list[Chain]:
 
 def chain(graph: Graph, ends: NDArray[np.int32], rng: np.random.Generator) -> Chain:
     """One order: from the end of a component that is a path, else from a random node of it."""
-    from leastnoise.denoise._trees import tree_kernels
+    from leastnoise.denoise import tree_kernels
 
     roots = np.where(ends >= 0, ends, random_roots(graph, rng)).astype(np.int32)
     heavy = np.empty(0, dtype=np.uint8) if graph.weights is None else graph.weights[graph.incident]
@@ -132,7 +120,7 @@ def path_ends(graph: Graph) -> NDArray[np.int32]:
 
 def mean_fit(y: Floats, rows: list[Chain], penalty: float, scale: float | None = None) -> Fit:
     """The average over the rows; the degrees of freedom are those under Laplace noise if its scale is given."""
-    from leastnoise.denoise._trees import chain_kernels
+    from leastnoise.denoise import chain_kernels
 
     if penalty == 0:
         return Fit(y.copy(), float(y.size))
@@ -150,7 +138,7 @@ def mean_fit(y: Floats, rows: list[Chain], penalty: float, scale: float | None =
 
 def laplace_freedom(y: Floats, row: Chain, penalty: float, most: float, scale: float, offset: int) -> float:
     """Exact on chains of up to `MAX_SAMPLED_PLACES` places; else that of every so manieth place, as many times."""
-    from leastnoise.denoise._trees import chain_kernels
+    from leastnoise.denoise import chain_kernels
 
     stride = math.ceil(y.size / MAX_SAMPLED_PLACES)
     part = chain_kernels.laplace_freedom(y, *row, penalty, most, scale, offset % stride, stride)

@@ -10,6 +10,11 @@ these sums, so no linear unbiased estimate has less variance (Gauss and Markov),
 whatever the truth is. Rows of A may follow from others: only the space that they span matters. With A V A' + e I in
 place of A V A', solved again for what is left over, the part of the answer on an eigenvalue l is off by e/(l + e) each
 time, so a few rounds suffice, and a combination of zero is never touched.
+
+**Whole numbers in a tree**: every parent is the sum of its children, each within one of what it was. From the roots
+down. A root is rounded to the nearest whole number; the children of a node are rounded down, and those
+that lose most get one more until they add up. That is always possible: the children add up to their parent, which is
+rounded up or down, so between none and all of those that are not whole get one more.
 """
 
 from __future__ import annotations
@@ -20,17 +25,17 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
-from leastnoise.denoise.arrays import Floats, Mechanism, on_host, root_mean_square, sigmas_of
-from leastnoise.denoise.estimator import estimator
-from leastnoise.denoise.known_sums_whole import whole_numbers
-from leastnoise.denoise.risk import stein_estimate
+from leastnoise.denoise.arrays import Floats, Mechanism
+from leastnoise.denoise.denoiser import Denoised, denoiser
+from leastnoise.denoise.risk import sure
 from leastnoise.privacy.distributions import normal_reach
-from leastnoise.releases.estimate import Estimate, RiskEstimate
-from leastnoise.releases.interval import Total
+from leastnoise.releases.block import Total
+from leastnoise.releases.estimate import RiskEstimate
 from leastnoise.releases.noise import Noise
 
 MAX_EXACT_BINS = 20_000  # beyond, the standard deviations of known sums would take longer than the sums
@@ -39,9 +44,10 @@ ROUNDS = 6
 RIDGE = 1e-9
 NEWTON_STEPS = 200
 FAR_OFF = 1e-9  # the chance with which noise alone moves the sums as far as is told
+_NEARLY = 1e-6  # a number this close to a whole one is that
 
 
-@estimator
+@denoiser(sigmas=True)
 def consistent(
     y: Any,
     sigma: Any,
@@ -51,7 +57,7 @@ def consistent(
     variances: Any = 1.0,
     nonnegative: bool = False,
     mechanism: Mechanism = "gaussian",
-) -> Estimate:
+) -> Denoised:
     """Known sums of bins: the weighted least-squares point of {A h = totals}, for a sparse matrix A.
 
         h = y - V A' (A V A')^+ (A y - totals),   V = sigma^2 diag(variances)
@@ -74,54 +80,29 @@ def consistent(
     """
     from scipy.sparse import csr_array
 
-    validation.word("mechanism", mechanism, ("gaussian", "laplace"))
-    y = on_host(y).astype(np.float64)
     a = csr_array(matrix, dtype=np.float64)
-    if y.ndim != 1 or a.ndim != 2 or a.shape[1] != y.size:
+    if a.ndim != 2 or a.shape[1] != y.size:
         raise errors.InvalidParameter(f"matrix must have a column for each of the {y.size:,} values of a vector y.")
     if not np.isfinite(a.data).all():
         raise errors.InvalidParameter("matrix must hold finite numbers.", parameter="matrix")
-    levels = np.broadcast_to(np.asarray(sigmas_of(sigma, y.shape), dtype=np.float64), y.shape)
-    v = levels**2 * _relative(variances, y.size)
+    v = np.broadcast_to(sigma, y.shape) ** 2 * _relative(variances, y.size)
     sums = KnownSums(y, v, a, _spread(totals, a.shape[0], "totals"), mechanism)
-    values = sums.nonnegative() if nonnegative else sums.values
-    same = bool(np.ptp(v) == 0)
-    level = math.sqrt(v[0]) if same else root_mean_square(np.sqrt(v))
-    if not level > 0:
+    values, same = sums.nonnegative() if nonnegative else sums.values, bool(np.ptp(v) == 0)
+    if not v.any():
         raise errors.InvalidParameter("Some value must have noise: all variances are 0.", parameter="variances")
-    return Estimate(
-        values=values,
-        noisy=y,
-        noise=Noise.of(mechanism, sigma=level),
-        sigmas=None if same else np.sqrt(v),
-        method="consistent",
-        parameters={"sums": int(a.shape[0]), "nonnegative": nonnegative},
-        exact_std=None if nonnegative or y.size > MAX_EXACT_BINS else sums.std,
+    return Denoised(
+        values,
+        {"sums": int(a.shape[0]), "nonnegative": nonnegative},
+        None if nonnegative else sums.risk,
         nonnegative=nonnegative,
-        estimate_risk=RiskEstimateOf(sums, level, same, nonnegative),
-        description=sums.in_words(),
         details=sums,
+        also={
+            "noise": Noise.of(mechanism, sigma=math.sqrt(float(v.mean()))),
+            "sigmas": None if same else np.sqrt(v),
+            "exact_std": None if nonnegative or y.size > MAX_EXACT_BINS else sums.std,
+            "description": sums.in_words(),
+        },
     )
-
-
-@dataclass(frozen=True, eq=False)
-class RiskEstimateOf:
-    """The error of a linear unbiased estimate is known, whatever the truth is; of others here, nothing."""
-
-    sums: KnownSums
-    level: float
-    same: bool
-    nonnegative: bool
-
-    def __call__(self) -> RiskEstimate:
-        free = self.sums.free
-        if self.nonnegative:
-            return RiskEstimate(None, None)
-        size = self.sums.y.size
-        moved = float(((self.sums.values - self.sums.y) ** 2).sum())
-        stein = stein_estimate(moved, free, size, self.level).sure if self.same and free is not None else None
-        known = None if size > MAX_EXACT_BINS else float((self.sums.std**2).mean())
-        return RiskEstimate(known, free, stein)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +146,15 @@ class KnownSums:
             return None
         kept = np.divide(self.std**2, self.v, out=np.zeros(self.v.size), where=self.v > 0)
         return float(round(float(kept.sum())))
+
+    def risk(self) -> RiskEstimate:
+        """The error of a linear unbiased estimate is known, whatever the truth is."""
+        free, size = self.free, self.y.size
+        moved = float(((self.values - self.y) ** 2).sum())
+        same = bool(np.ptp(self.v) == 0)
+        stein = sure(moved, free, size, math.sqrt(self.v[0])) if same and free is not None else None
+        known = None if size > MAX_EXACT_BINS else float((self.std**2).mean())
+        return RiskEstimate(known, free, stein)
 
     def covariance(self, factors: Any) -> Floats:
         """The covariance matrix of the errors of sums of the values.
@@ -302,3 +292,63 @@ def _spread(value: Any, length: int, name: str) -> Floats:
             f"{name} must be a number or {length:,} of them. Got shape {array.shape} instead."
         )
     return np.broadcast_to(array, (length,))
+
+
+def whole_numbers(values: Floats, a: Any, totals: Floats) -> NDArray[np.int64]:
+    """values: which have the sums of the rows of a. totals: zeros."""
+    children = families(a, totals, values.size)
+    near = np.rint(values)
+    values = np.where(np.abs(values - near) < _NEARLY * (1 + np.abs(values)), near, values)
+    made = np.rint(values).astype(np.int64)
+    is_child = np.zeros(values.size, dtype=bool)
+    for found in children.values():
+        is_child[found] = True
+    waiting = [parent for parent in children if not is_child[parent]]
+    seen = len(waiting)
+    while waiting:
+        parent = waiting.pop()
+        found = children[parent]
+        made[found] = _divided(values[found], int(made[parent]))
+        below = [child for child in found.tolist() if child in children]
+        seen += len(below)
+        waiting += below
+    if seen < len(children) or (a @ made != 0).any():
+        raise _no_tree()
+    return made
+
+
+def _divided(values: Floats, total: int) -> NDArray[np.int64]:
+    low = np.floor(values).astype(np.int64)
+    more = total - int(low.sum())
+    order = np.argsort(low - values, kind="stable")
+    low[order[:more]] += 1
+    return low
+
+
+def families(a: Any, totals: Floats, size: int) -> dict[int, NDArray[np.int64]]:
+    """The children of every parent, where each row is +1 for a parent and -1 for its children."""
+    if np.any(totals != 0) or not np.isin(a.data, (1.0, -1.0)).all():
+        raise _no_tree()
+    found: dict[int, NDArray[np.int64]] = {}
+    seen = np.zeros(size, dtype=np.int64)
+    for row in range(a.shape[0]):
+        start, end = a.indptr[row : row + 2]
+        columns, signs = a.indices[start:end], a.data[start:end]
+        parent, below = columns[signs > 0], columns[signs < 0]
+        if parent.size != 1 or not below.size:
+            raise _no_tree()
+        if int(parent[0]) in found:  # a second sum of one parent follows from the others, or is missed at the end
+            continue
+        found[int(parent[0])] = np.asarray(below, dtype=np.int64)
+        seen[below] += 1
+    if (seen > 1).any():
+        raise _no_tree()
+    return found
+
+
+def _no_tree() -> errors.InvalidParameter:
+    return errors.InvalidParameter(
+        "Whole numbers are made where the sums are trees: a row is +1 for a parent and -1 for each of its children, "
+        "with a total of 0, and no value has two parents.",
+        parameter="matrix",
+    )

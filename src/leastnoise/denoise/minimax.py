@@ -1,6 +1,6 @@
 """The truth in an Lp ball of known radius B: how small the worst error can be, and the rules that come near it.
 
-R = min over rules, max over ||f||_p <= B, of E ||h(y) - f||^2 (all bins together), up to a constant:
+R = min over rules, max over ||f||_p <= B, of E ||h(y) - f||^2 (all bins together), up to a constant (equation (7)):
 
     p < 2    B^p sigma^(2-p) (1 + log(d sigma^p / B^p))^(1-p/2),  never more than B^2 (the zero rule) or d sigma^2 (y)
     p >= 2   d sigma^2 tau^2/(sigma^2 + tau^2),  tau = B d^(-1/p)
@@ -16,18 +16,15 @@ The functions that return a risk take arrays, which are broadcast, in place of n
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.over_arrays import over_arrays
-from leastnoise._support.validation import Number
-from leastnoise.denoise.arrays import Mechanism, given, squares
-from leastnoise.denoise.estimator import estimator
-from leastnoise.denoise.risk import stein_estimate
-from leastnoise.denoise.threshold import soft_threshold
-from leastnoise.releases.estimate import Estimate
-from leastnoise.releases.noise import Noise
+from leastnoise._support.validation import Number, over_arrays
+from leastnoise.denoise.arrays import Mechanism
+from leastnoise.denoise.denoiser import Denoised, Stein, denoiser
+from leastnoise.denoise.threshold import soft_risk, softened
 
 
 @over_arrays("bins", "sigma", "p", "radius")
@@ -49,8 +46,8 @@ def minimax_risk(*, bins: int, sigma: Number, p: Number, radius: Number) -> floa
     return float(min(b**2, b**p * sigma ** (2 - p) * (1 + log_sparsity) ** (1 - p / 2), d * sigma**2))
 
 
-@estimator
-def lp_ball(y: Any, sigma: Number, *, p: Number, radius: Number, mechanism: Mechanism = "gaussian") -> Estimate:
+@denoiser(on_device=True)
+def lp_ball(y: Any, sigma: float, *, p: Number, radius: Number, mechanism: Mechanism = "gaussian") -> Denoised:
     """The rule that knows ||f||_p <= radius: linear shrinkage for p >= 2, a soft threshold for p < 2.
 
     The threshold is sigma sqrt(2 log(d sigma^p / B^p)): of d bins about (B/sigma)^p can stand above the noise.
@@ -58,34 +55,15 @@ def lp_ball(y: Any, sigma: Number, *, p: Number, radius: Number, mechanism: Mech
     y: the noisy values, an array of any library. sigma: the standard deviation of their noise.
     p: above 0, also infinity. radius: B, a public bound. mechanism: "gaussian" or "laplace".
     """
-    array, level, xp = given(y, sigma, mechanism)
-    power, ball = _power(p), _radius(radius)
-    d = math.prod(array.shape)
+    power, ball, d = _power(p), _radius(radius), y.shape[0]
     chosen = {"p": power if math.isfinite(power) else "inf", "radius": ball}
     if power < 2:
-        log_sparsity = math.log(d) - power * math.log(ball / level)
-        made = soft_threshold(
-            array, level, threshold=level * math.sqrt(2 * max(0.0, log_sparsity)), mechanism=mechanism
-        )
-        chosen["threshold"] = made.parameters["threshold"]
-        values, estimate_risk = made.values, made.estimate_risk
-    else:
-        tau = _half_side(d, power, ball)
-        factor = tau**2 / (tau**2 + level**2)
-        chosen["factor"] = factor
-        values = factor * array
-
-        def estimate_risk() -> Any:
-            return stein_estimate((1 - factor) ** 2 * float(squares(array, xp)), d * factor, d, level)
-
-    return Estimate(
-        values=values,
-        noisy=array,
-        noise=Noise.of(mechanism, sigma=level),
-        method="lp_ball",
-        parameters=chosen,
-        estimate_risk=estimate_risk,
-    )
+        log_sparsity = math.log(d) - power * math.log(ball / sigma)
+        t = sigma * math.sqrt(2 * max(0.0, log_sparsity))
+        return Denoised(softened(y, t), chosen | {"threshold": t}, partial(soft_risk, y, t, sigma, mechanism))
+    tau = _half_side(d, power, ball)
+    factor = tau**2 / (tau**2 + sigma**2)
+    return Denoised(factor * y, chosen | {"factor": factor}, Stein(d * factor))
 
 
 @over_arrays("bins", "sigma", "prior_std")

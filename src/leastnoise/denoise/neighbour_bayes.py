@@ -6,11 +6,11 @@ depends on c is fitted at a few knots (quantiles of c, more of them in its upper
     G_k = argmax_G  sum_i s_k(c_i) log integral p(y_i | f) dG(f),      s_k the hat functions of the knots, sum_k s_k = 1
     h_i = sum_k s_k(c_i) E_k(f | y_i).
 
-c is the mean over all nodes within `hops` hops, or (hops=None) the regression of y on the means over rings 1, 2, 3-4,
-5-8, ... hops away, on the node's degree, and on degree times the mean of ring 1: how far to look is then for the data
-to say, and so is what a crossing of four streets has over one of three (the graph is public). Values beyond
+c is the regression of y on the means over rings 1, 2, 3-4, 5-8, ... hops away, on the node's degree, and on degree
+times the mean of ring 1: how far to look is for the data to say, and so is what a crossing of four streets has over one
+of three (the graph is public). Values beyond
 `CLIP_ABOVE` sigma are clipped before they are averaged, or one of them would hide what all its neighbours have in
-common. With prior="departures" the prior is that of f_i - c_i instead of f_i: better where the truth is smooth.
+common.
 
 **Degrees of freedom.** y_i moves h_i through its own posterior mean, through the priors fitted to it (both as in
 `empirical_bayes.py`, by the share s_k), and through c_i only where the regression was fitted to it (leverage times
@@ -18,65 +18,50 @@ dh/dc, but at least the leverages themselves: one for every coefficient. On pure
 the count was too low by five to six without that). That y_i also moves its neighbours' c, and by that the priors, is
 not counted; in simulations it cannot be seen. Under Laplace noise what the fit costs is an approximation: on a few
 hundred empty nodes the figure is too low by 0.05 sigma^2.
-
-Hats beat as many separate groups by 1 to 5 per cent of the error, and the regression was as good as the best number of
-hops; that, the number of knots and the clipping were settled on drop-offs, other days, counties and made-up truths. The
-degree takes another 1 to 3 per cent off on streets. It, and the fewer knots under Laplace noise, came later, after the
-benchmark's own truths had been looked at: there they are no blind test.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.threads import one_thread
-from leastnoise._support.validation import Number
+from leastnoise._support.runtime import one_thread
 from leastnoise.denoise._npmle.layout import Bounds
-from leastnoise.denoise.arrays import Floats, Mechanism, given_on_graph
+from leastnoise.denoise.arrays import Floats, Mechanism
+from leastnoise.denoise.denoiser import Denoised, Stein, denoiser
 from leastnoise.denoise.empirical_bayes import Fitted, Loss, fit_prior
-from leastnoise.denoise.estimator import estimator
-from leastnoise.denoise.risk import stein_estimate
 from leastnoise.graphs import Graph
-from leastnoise.releases.estimate import Estimate, RiskEstimate
-from leastnoise.releases.noise import Noise
 
 LAST_HOPS = (1, 2, 4, 8, 16, 32, 64)  # the last hop of each
 MAX_NODES_SEEN = 128  # nodes seen, after which no further ring is begun
 CLIP_BELOW, CLIP_ABOVE = 3.0, 12.0  # in sigmas
-KNOTS = {"gaussian": {"values": 8, "departures": 4}, "laplace": {"values": 3, "departures": 3}}
+KNOTS = {"gaussian": 8, "laplace": 3}
 MAX_SIGMAS = 1e50  # beyond, fourth powers are no doubles
 MIN_NODES_PER_KNOT = 50
 
 
-@estimator
+@denoiser()
 def neighbour_bayes(
     y: Any,
-    sigma: Number,
+    sigma: float,
     *,
     graph: Graph,
-    hops: int | None = None,
-    prior: Literal["values", "departures"] = "values",
     groups: int | None = None,
     support: Literal["real", "nonnegative"] = "real",
     loss: Loss = "squared",
     mechanism: Mechanism = "gaussian",
-) -> Estimate:
+) -> Denoised:
     """The posterior mean under a prior that depends on what the neighbours' values lead to expect.
 
     y: one noisy value for each node, in any shape. sigma: the standard deviation of their noise.
     graph: which values are near one another.
-    hops: how far a neighbour may be; None lets a regression on rings of neighbours decide.
-    prior: of the "values" themselves, or of their "departures" from what is expected, better for smooth truths.
-    groups: knots below the tail (8, or 4 for departures, and 3 under Laplace noise; fewer where nodes are few).
-    support: "real", or "nonnegative"; departures are then clipped at zero last. Under Laplace noise `risk` is that
-        before clipping, which only helps.
+    groups: knots below the tail (8, and 3 under Laplace noise; fewer where nodes are few).
+    support: where the truth can be: "real" or "nonnegative".
     loss: "squared", or "absolute" for posterior medians, exactly zero where those of both knots are; without a risk.
     mechanism: "gaussian" or "laplace", the distribution of the noise.
 
@@ -84,12 +69,10 @@ def neighbour_bayes(
     >>> neighbour_bayes(y, sigma=1.0, graph=Graph.path(8)).values.round(1)
     array([0.2, 0.2, 0.2, 9.9, 9.9, 9.9, 9.9, 0.2])
     """
-    y, sigma = given_on_graph(y, sigma, mechanism, graph)
     validation.word("support", support, ("real", "nonnegative"))
-    validation.word("prior", prior, ("values", "departures"))
     validation.word("loss", loss, ("squared", "absolute"))
-    knots = KNOTS[mechanism][prior] if groups is None else validation.integer("groups", groups, least=1)
-    u = y.ravel() / sigma
+    knots = KNOTS[mechanism] if groups is None else validation.integer("groups", groups, least=1)
+    u = y / sigma
     if np.abs(u).max() > MAX_SIGMAS:
         raise errors.OutOfRange(
             f"values beyond {MAX_SIGMAS:.0e} sigma have no noise worth taking out. Use them as they are."
@@ -98,15 +81,10 @@ def neighbour_bayes(
     below = CLIP_BELOW if support == "nonnegative" else CLIP_ABOVE
     bounds = (0.0 if support == "nonnegative" else -math.inf, math.inf)
     with one_thread():
-        seen = expect(u - anchor, graph, hops, below)
-        base = seen.value if prior == "departures" else np.zeros(u.size)
-        wide = (-math.inf, math.inf) if prior == "departures" else bounds
-        fitted = _fit(u - anchor - base, seen.value, knots, wide, mechanism)
-    means = (fitted.means if loss == "squared" else fitted.medians()) + base + anchor
-    values = (np.clip(means, *bounds) * sigma).reshape(y.shape)
+        seen = expect(u - anchor, graph, below)
+        fitted = _fit(u - anchor, seen.value, knots, bounds, mechanism)
+    means = (fitted.means if loss == "squared" else fitted.medians()) + anchor
     facts: dict[str, Any] = {
-        "hops": hops,
-        "prior": prior,
         "groups": len(fitted.parts),
         "support": support,
         "gap": max(part.gap for part in fitted.parts),
@@ -114,28 +92,13 @@ def neighbour_bayes(
     if loss == "absolute":
         facts["loss"] = loss
 
-    @cache
-    def estimate_risk() -> RiskEstimate:
-        if loss == "absolute":
-            return RiskEstimate(None, None)
+    def risk() -> Stein:
         own = sum(part.freedom() for part in fitted.parts)
-        follows = 1 - sum(part.fixed for part in fitted.parts) / u.size if prior == "departures" else 0.0
-        through_c = float(seen.leverage @ (fitted.tilt + follows))
-        free = own + max(through_c, float(seen.leverage.sum()))
-        kept = means
-        if fitted.slopes is not None:
-            kept = np.clip(means, *bounds)
-            free -= float(fitted.slopes[kept != means].sum())
-        return stein_estimate(float(((u - kept) ** 2).sum()) * sigma**2, min(free, float(u.size)), u.size, sigma)
+        through_c = max(float(seen.leverage @ fitted.tilt), float(seen.leverage.sum()))
+        return Stein(min(own + through_c, float(u.size)))
 
-    return Estimate(
-        values=values,
-        noisy=y,
-        noise=Noise.of(mechanism, sigma=sigma),
-        method="neighbour_bayes",
-        parameters=facts,
-        nonnegative=bounds[0] >= 0,
-        estimate_risk=estimate_risk,
+    return Denoised(
+        np.clip(means, *bounds) * sigma, facts, risk if loss == "squared" else None, nonnegative=bounds[0] >= 0
     )
 
 
@@ -146,17 +109,15 @@ class Expected(NamedTuple):
     leverage: Floats
 
 
-def expect(t: Floats, graph: Graph, hops: int | None, below: float) -> Expected:
+def expect(t: Floats, graph: Graph, below: float) -> Expected:
     """c, from values in units of sigma."""
-    from leastnoise.denoise._graph.rings import ring_sums
+    from leastnoise.denoise.rings import ring_sums
 
     clipped = np.clip(t, -below, max(CLIP_ABOVE, float(np.quantile(t, 0.99))))
-    last = LAST_HOPS if hops is None else (validation.integer("hops", hops, least=1),)
-    sums, counts = ring_sums(graph.start, graph.neighbours, clipped, np.array(last, dtype=np.int64), MAX_NODES_SEEN)
+    last = np.array(LAST_HOPS, dtype=np.int64)
+    sums, counts = ring_sums(graph.start, graph.neighbours, clipped, last, MAX_NODES_SEEN)
     within, many = sums.sum(axis=0), counts.sum(axis=0)
     ball = np.where(many > 0, within / np.maximum(many, 1), clipped.mean())
-    if hops is not None:
-        return Expected(ball, np.zeros(t.size))
     rings = np.where(counts > 0, sums / np.maximum(counts, 1), ball)[counts.any(axis=1)]
     degree = np.diff(graph.start).astype(float)
     degree = np.minimum(degree, 2 * np.median(degree))  # or a hub would have the column for itself
@@ -184,7 +145,6 @@ def _regression(x: Floats, t: Floats) -> Expected:
 class Interpolated(NamedTuple):
     means: Floats
     medians: Callable[[], Floats]
-    slopes: Floats | None  # d means / d t
     tilt: Floats  # d means / d c, between the knots
     parts: list[Fitted]
 
@@ -192,7 +152,7 @@ class Interpolated(NamedTuple):
 def _fit(t: Floats, c: Floats, groups: int, bounds: Bounds, mechanism: Mechanism) -> Interpolated:
     knots = np.unique(np.quantile(c, _shares(groups, t.size)))
     place = np.interp(c, knots, np.arange(knots.size))
-    means, slopes, tilt = np.zeros((3, t.size))
+    means, tilt = np.zeros((2, t.size))
     parts, shares = [], []
     gap = np.append(np.diff(knots), math.inf)
     for k in range(knots.size):
@@ -204,8 +164,6 @@ def _fit(t: Floats, c: Floats, groups: int, bounds: Bounds, mechanism: Mechanism
         low = place[near] >= k  # the slope of its own hat: down to the right of the knot, up to the left
         inside = (c[near] > knots[0]) & (c[near] < knots[-1])
         tilt[near] += np.where(low, -1 / gap[k], 1 / gap[k - 1]) * found * inside
-        if part.slopes is not None:
-            slopes[near] += share[near] * part.slopes()
         parts.append(part)
         shares.append((near, share[near]))
 
@@ -215,7 +173,7 @@ def _fit(t: Floats, c: Floats, groups: int, bounds: Bounds, mechanism: Mechanism
             found[near] += share * np.clip(part.medians(), *bounds)
         return found
 
-    return Interpolated(means, medians, None if parts[0].slopes is None else slopes, tilt, parts)
+    return Interpolated(means, medians, tilt, parts)
 
 
 def _shares(groups: int, size: int) -> Floats:

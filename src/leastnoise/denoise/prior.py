@@ -19,21 +19,18 @@ import numpy as np
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
-from leastnoise.denoise._posterior.slice_sampling import sample_posterior
-from leastnoise.denoise.arrays import Floats, Mechanism, companion, given, given_on_host, on_host, squares
-from leastnoise.denoise.estimator import estimator
-from leastnoise.denoise.risk import stein_estimate
-from leastnoise.releases.estimate import Estimate, RiskEstimate
-from leastnoise.releases.noise import Noise
+from leastnoise.denoise.arrays import Floats, Mechanism, companion, namespace, on_host
+from leastnoise.denoise.denoiser import Denoised, Stein, denoiser
+from leastnoise.denoise.slice_sampling import sample_posterior
 
 MIN_EFFECTIVE_SAMPLES = 100.0  # effective samples, below which a mean of them is no answer
 _VALUES_AT_ONCE = 128
 
 
-@estimator
+@denoiser(on_device=True)
 def gaussian_prior(
-    y: Any, sigma: Number, *, prior_std: Number, centre: Any = 0.0, mechanism: Mechanism = "gaussian"
-) -> Estimate:
+    y: Any, sigma: float, *, prior_std: Number, centre: Any = 0.0, mechanism: Mechanism = "gaussian"
+) -> Denoised:
     """The posterior mean under f ~ N(centre, prior_std^2 I), in closed form; its Bayes risk is among `parameters`.
 
     y: the noisy values, an array of any library. sigma: the standard deviation of their noise.
@@ -47,32 +44,22 @@ def gaussian_prior(
     >>> gaussian_prior([2.0, -4.0], sigma=1.0, prior_std=1.0).values
     array([ 1., -2.])
     """
-    y, sigma, xp = given(y, sigma, mechanism)
     w = validation.number("prior_std", prior_std)
-    middle = companion("centre", centre, y, xp)
+    middle = companion("centre", centre, y, namespace(y))
     factor = 1 / (1 + (sigma / w) ** 2)
     at_zero = isinstance(middle, float) and middle == 0.0
-    values = factor * y if at_zero else middle + factor * (y - middle)
-    d = math.prod(y.shape)
-
-    def estimate_risk() -> RiskEstimate:
-        return stein_estimate(float(squares(y - values, xp)), d * factor, d, sigma)
-
-    return Estimate(
-        values=values,
-        noisy=y,
-        noise=Noise.of(mechanism, sigma=sigma),
-        method="gaussian_prior",
-        parameters={"prior_std": w, "factor": factor, "bayes_risk": factor * sigma**2},
-        estimate_risk=estimate_risk,
-        posterior_std=sigma * math.sqrt(factor) if mechanism == "gaussian" else None,
+    return Denoised(
+        factor * y if at_zero else middle + factor * (y - middle),
+        {"prior_std": w, "factor": factor, "bayes_risk": factor * sigma**2},
+        Stein(y.shape[0] * factor),
+        also={"posterior_std": sigma * math.sqrt(factor) if mechanism == "gaussian" else None},
     )
 
 
-@estimator
+@denoiser()
 def posterior_mean(
     y: Any,
-    sigma: Number,
+    sigma: float,
     *,
     log_density: Callable[[Floats], Any] | None = None,
     samples: Any = None,
@@ -83,7 +70,7 @@ def posterior_mean(
     draws: int = 4000,
     seed: int = 0,
     mechanism: Mechanism = "gaussian",
-) -> Estimate:
+) -> Denoised:
     """The posterior mean under any prior: a log-density (up to a constant) or samples of f.
 
     y: the noisy values. sigma: the standard deviation of their noise. mechanism: "gaussian" or "laplace".
@@ -97,7 +84,6 @@ def posterior_mean(
     >>> round(float(posterior_mean([1.0], 1.0, log_density=lambda f: -abs(f)).values[0]), 4)
     0.5032
     """
-    y, sigma = given_on_host(y, sigma, mechanism)
     if (log_density is None) == (samples is None):
         raise errors.MissingParameter(
             "Give the prior once: its log-density, or samples of it.",
@@ -117,19 +103,8 @@ def posterior_mean(
         values, variance, facts = sample_posterior(
             y, sigma, log_density, mechanism=mechanism, start=first, chains=chains, draws=draws, seed=seed
         )
-    moved, free = float(((y - values) ** 2).sum()), float(variance.sum()) / sigma**2
-
-    def estimate_risk() -> RiskEstimate:
-        return stein_estimate(moved, free, y.size, sigma) if mechanism == "gaussian" else RiskEstimate(None, None)
-
-    return Estimate(
-        values=values,
-        noisy=y,
-        noise=Noise.of(mechanism, sigma=sigma),
-        method="posterior_mean",
-        parameters=facts,
-        estimate_risk=estimate_risk,
-    )
+    free = float(variance.sum()) / sigma**2
+    return Denoised(values, facts, Stein(free) if mechanism == "gaussian" else None)
 
 
 def log_likelihood(residual: Floats, sigma: float, mechanism: Mechanism) -> Floats:

@@ -17,26 +17,24 @@ import numpy as np
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
-from leastnoise.denoise.arrays import Mechanism, given, given_on_host, squares
-from leastnoise.denoise.estimator import estimator
-from leastnoise.denoise.risk import beyond, stein_estimate
-from leastnoise.denoise.threshold import shrunk
-from leastnoise.releases.estimate import Estimate, RiskEstimate
-from leastnoise.releases.noise import Noise
+from leastnoise.denoise.arrays import Mechanism, device_of, namespace, squares
+from leastnoise.denoise.denoiser import Denoised, Stein, denoiser
+from leastnoise.denoise.risk import beyond
+from leastnoise.denoise.threshold import softened
 
 Set = Literal["nonnegative", "l1", "l2", "linf", "simplex", "total"]
 
 
-@estimator
+@denoiser(on_device=True)
 def project(
     y: Any,
-    sigma: Number,
+    sigma: float,
     *,
     onto: Set,
     radius: Number | None = None,
     total: Number | None = None,
     mechanism: Mechanism = "gaussian",
-) -> Estimate:
+) -> Denoised:
     """The nearest point of a set that is known to hold the truth.
 
     y: the noisy values, an array of any library. sigma: the standard deviation of their noise.
@@ -49,32 +47,20 @@ def project(
     >>> project([3.0, 2.0, -1.0], sigma=1.0, onto="simplex", total=3.0).values
     array([2., 1., 0.])
     """
-    y, sigma, xp = given(y, sigma, mechanism)
     validation.word("onto", onto, _RULES)
     size = _size(onto, radius, total)
-    values, divergence = _RULES[onto](y, size, sigma, mechanism, xp)
+    values, divergence = _RULES[onto](y, size, sigma, mechanism, namespace(y))
 
-    def estimate_risk() -> RiskEstimate:
+    def risk() -> Stein | None:
         free = divergence()
-        return (
-            RiskEstimate(None, None) if free is None else stein_estimate(float(squares(y - values, xp)), free, d, sigma)
-        )
+        return None if free is None else Stein(free)
 
-    d = math.prod(y.shape)
     chosen = {"onto": onto} | ({} if size is None else {"total" if onto in _TOTALS else "radius": size})
-    return Estimate(
-        values=values,
-        noisy=y,
-        noise=Noise.of(mechanism, sigma=sigma),
-        method="project",
-        parameters=chosen,
-        nonnegative=onto in ("nonnegative", "simplex"),
-        estimate_risk=estimate_risk,
-    )
+    return Denoised(values, chosen, risk, nonnegative=onto in ("nonnegative", "simplex"))
 
 
-@estimator
-def isotonic(y: Any, sigma: Number, *, increasing: bool = True, mechanism: Mechanism = "gaussian") -> Estimate:
+@denoiser()
+def isotonic(y: Any, sigma: float, *, increasing: bool = True, mechanism: Mechanism = "gaussian") -> Denoised:
     """The nearest monotone sequence, by pooling adjacent violators; its degrees of freedom are its levels.
 
     y: the noisy values, a sequence. sigma: the standard deviation of their noise.
@@ -86,24 +72,9 @@ def isotonic(y: Any, sigma: Number, *, increasing: bool = True, mechanism: Mecha
     """
     from scipy.optimize import isotonic_regression
 
-    y, sigma = given_on_host(y, sigma, mechanism)
-    if y.ndim != 1:
-        raise errors.InvalidParameter(f"y must be a sequence. Got {y.ndim} dimensions instead: say y.ravel().")
     made = isotonic_regression(y, increasing=increasing)
-    values = np.asarray(made.x)
-    moved, levels = float(((values - y) ** 2).sum()), float(len(made.blocks) - 1)
-
-    def estimate_risk() -> RiskEstimate:
-        return stein_estimate(moved, levels, y.size, sigma) if mechanism == "gaussian" else RiskEstimate(None, None)
-
-    return Estimate(
-        values=values,
-        noisy=y,
-        noise=Noise.of(mechanism, sigma=sigma),
-        method="isotonic",
-        parameters={"increasing": increasing},
-        estimate_risk=estimate_risk,
-    )
+    levels = float(len(made.blocks) - 1)
+    return Denoised(np.asarray(made.x), {"increasing": increasing}, Stein(levels) if mechanism == "gaussian" else None)
 
 
 # Each rule returns the projection and a function for its divergence (None: not known under this noise).
@@ -126,7 +97,7 @@ def _l2(y: Any, radius: float, sigma: float, mechanism: Mechanism, xp: Any) -> t
     factor = radius / xp.clip(norm, radius, None)
 
     def free() -> float | None:
-        d = math.prod(y.shape)
+        d = y.shape[0]
         shrink = float(factor)
         if mechanism != "gaussian":
             return None
@@ -136,8 +107,8 @@ def _l2(y: Any, radius: float, sigma: float, mechanism: Mechanism, xp: Any) -> t
 
 
 def _l1(y: Any, radius: float, sigma: float, mechanism: Mechanism, xp: Any) -> tuple[Any, Any]:
-    t = _water_level(xp.reshape(xp.abs(y), (-1,)), radius, xp)
-    values = shrunk(y, t, xp)
+    t = _water_level(xp.abs(y), radius, xp)
+    values = softened(y, t)
 
     def free() -> float | None:
         return float(xp.sum(xp.astype(values != 0, y.dtype))) - bool(t > 0) if mechanism == "gaussian" else None
@@ -147,13 +118,13 @@ def _l1(y: Any, radius: float, sigma: float, mechanism: Mechanism, xp: Any) -> t
 
 def _simplex(y: Any, total: float, sigma: float, mechanism: Mechanism, xp: Any) -> tuple[Any, Any]:
     shift = xp.max(y)  # what is near the total keeps its last digits
-    t = _water_level(xp.reshape(y, (-1,)) - shift + total, total, xp)
+    t = _water_level(y - shift + total, total, xp)
     values = xp.clip(y - (shift - total + t), 0.0, None)
     return values, lambda: float(xp.sum(xp.astype(values > 0, y.dtype))) - 1 if mechanism == "gaussian" else None
 
 
 def _total(y: Any, total: float, sigma: float, mechanism: Mechanism, xp: Any) -> tuple[Any, Any]:
-    d = math.prod(y.shape)
+    d = y.shape[0]
     return y - (xp.sum(y) - total) / d, lambda: d - 1.0
 
 
@@ -164,7 +135,7 @@ def _water_level(x: Any, total: float, xp: Any) -> Any:
     """
     high = xp.sort(x, descending=True)
     over = xp.cumulative_sum(high) - total
-    rank = xp.astype(xp.arange(1, x.shape[0] + 1, device=_device(x)), x.dtype)
+    rank = xp.astype(xp.arange(1, x.shape[0] + 1, device=device_of(x)), x.dtype)
     kept = int(xp.sum(xp.astype(high * rank > over, xp.int64)))
     level = over[kept - 1] / kept
     return xp.where(level > 0, level, xp.zeros_like(level))
@@ -195,9 +166,3 @@ def _size(onto: str, radius: Number | None, total: Number | None) -> float | Non
             raise errors.InvalidParameter("total must be finite.")
         return float(value)
     return validation.number(name, value)
-
-
-def _device(array: Any) -> Any:
-    import array_api_compat
-
-    return array_api_compat.device(array)

@@ -1,4 +1,4 @@
-"""Shrinkage toward a public centre: James-Stein (Theorem 11), and the linear rules that know a ball.
+"""Shrinkage toward a public centre: James-Stein (Theorem 11).
 
     h = c + (1 - k sigma^2 / ||y - c||^2) (y - c),    k = d - 2, or d - 3 toward the mean of y.
 
@@ -45,43 +45,37 @@ factor below zero errs more than zero does. Where all sigma_i are equal, this is
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.validation import Number
 from leastnoise.denoise.arrays import (
     Floats,
     Mechanism,
     as_number_if_large,
     companion,
-    given_with_sigmas,
-    host_numbers,
+    host_number,
     like,
     mean_square,
-    root_mean_square,
-    row_squares,
+    namespace,
+    squares,
 )
-from leastnoise.denoise.estimator import rowwise_estimator
-from leastnoise.denoise.risk import stein_estimate
-from leastnoise.releases.estimate import Estimate, RiskEstimate
-from leastnoise.releases.noise import Noise
+from leastnoise.denoise.denoiser import Denoised, Stein, denoiser
 
 LAGUERRE_RULE = np.polynomial.laguerre.laggauss(12)
 
 
-@rowwise_estimator
+@denoiser(sigmas=True, on_device=True)
 def james_stein(
     y: Any,
-    sigma: Number | Any,
+    sigma: Any,
     *,
     toward: Any | Literal["mean"] = 0.0,
     positive_part: bool | Literal["smooth"] = True,
     mechanism: Mechanism = "gaussian",
-) -> Estimate:
+) -> Denoised:
     """Shrink all values by one factor that the values choose themselves.
 
     y: the noisy values, an array of any library. sigma: the standard deviation of their noise, or one for each value:
@@ -96,104 +90,78 @@ def james_stein(
     >>> james_stein([3.0, -1.0, 2.0, 0.0, 1.0], sigma=1.0).values
     array([ 2.4, -0.8,  1.6,  0. ,  0.8])
     """
-    y, level, xp = given_with_sigmas(y, sigma, mechanism)
-    to_mean = isinstance(toward, str)
+    d, xp, to_mean, smooth = y.shape[0], namespace(y), isinstance(toward, str), isinstance(positive_part, str)
     if to_mean:
         validation.word("toward", toward, ("mean",))
-    different = not isinstance(level, float) and level.shape[-1] > 1
-    _check_bins(y.shape[-1], to_mean, different)
-    smooth = isinstance(positive_part, str)
+    _check_bins(d, to_mean, not isinstance(sigma, float))
     if smooth:
         validation.word("positive_part", positive_part, ("smooth",))
-        _check_smooth(y.shape[-1], 5 if to_mean else 4, different, mechanism)
-    centre = xp.mean(y, axis=-1, keepdims=True) if to_mean else companion("toward", toward, y, xp)
+        _check_smooth(d, 5 if to_mean else 4, not isinstance(sigma, float), mechanism)
+    centre = xp.mean(y) if to_mean else companion("toward", toward, y, xp)
     centred = y if isinstance(centre, float) and centre == 0.0 else y - centre
-    shrinkage = _different(np.asarray(level), y, xp) if different else _equal(level, y, to_mean, xp)
-    tilted = centred * shrinkage.tilt if different else centred
-    norm = row_squares(tilted, xp)
-    pull = shrinkage.pull * shrinkage.tilt
+    by = _equal(sigma, d, to_mean) if isinstance(sigma, float) else _different(sigma, y, xp)
+    norm = squares(centred if isinstance(by.tilt, float) else centred * by.tilt, xp)
     if smooth:
-        own, turn = smooth_factor(host_numbers(norm / shrinkage.sigma**2), y.shape[-1] - to_mean)
-        factor = like(own, y, xp)
+        factor, turn = smooth_factor(host_number(norm) / sigma**2, d - to_mean)
     else:
-        factor = xp.where(norm > 0, 1 - pull / xp.where(norm > 0, norm, xp.ones_like(norm)), xp.zeros_like(norm))
-        factor = xp.clip(factor, 0.0, None) if positive_part else factor
-    by = as_number_if_large(factor, y)
-    values = by * centred if centred is y else centre + by * centred
+        factor, turn = _factor(norm, by, bool(positive_part), xp), 0.0
+    by_number = as_number_if_large(factor, y)
 
-    @cache
-    def estimate_risk() -> RiskEstimate:
+    def risk() -> Stein:
         if smooth:
-            slope = ((y.shape[-1] - to_mean) * own + 2 * turn)[..., 0]
-        else:
-            slope = _slopes(centred, norm, factor, shrinkage, bool(positive_part), mechanism, xp)
-        moved = host_numbers(xp.vecdot((1 - factor) * centred, (1 - factor) * centred))
-        free = host_numbers(slope) + to_mean
-        return stein_estimate(moved, free, y.shape[-1], np.sqrt(mean_square(level)) if different else _number(level))
+            return Stein((d - to_mean) * factor + 2 * turn + to_mean)
+        slope = _slope(centred, norm, factor, by, bool(positive_part), mechanism, xp)
+        return Stein(host_number(slope) + to_mean)
 
     chosen = {"toward": toward if isinstance(toward, (str, int, float)) else "array", "positive_part": positive_part}
-    return Estimate(
-        values=values,
-        noisy=y,
-        noise=Noise.of(mechanism, sigma=root_mean_square(level)),
-        sigmas=level if different else None,
-        method="james_stein",
-        parameters=chosen,
-        estimate_risk=estimate_risk,
-    )
+    return Denoised(by_number * centred if centred is y else centre + by_number * centred, chosen, risk)
 
 
 class Shrinkage(NamedTuple):
     """h = (1 - pull tilt/S) x with S = sum_i (tilt_i x_i)^2, and the noise of each bin: numbers, or arrays like y."""
 
-    pull: Any
+    pull: float
     tilt: Any
     sigma: Any
     weight: Any  # sigma_i^2 over their mean, by which a bin's derivative counts
     share: float  # of a move of y_i that is one of x_i: (d - 1)/d toward the mean
 
 
-def _equal(sigma: float | Floats, y: Any, to_mean: bool, xp: Any) -> Shrinkage:
-    """One sigma for all bins of a row: sigma^2 (d - 2), or d - 3."""
-    d, level = y.shape[-1], like(sigma, y, xp)
-    return Shrinkage((d - 3 if to_mean else d - 2) * level**2, 1.0, level, 1.0, 1 - to_mean / d)
+def _equal(sigma: float, d: int, to_mean: bool) -> Shrinkage:
+    """One sigma for all bins: sigma^2 (d - 2), or d - 3."""
+    return Shrinkage((d - 3 if to_mean else d - 2) * sigma**2, 1.0, sigma, 1.0, 1 - to_mean / d)
 
 
 def _different(sigma: Floats, y: Any, xp: Any) -> Shrinkage:
     """Tan's a and k."""
     tilt, pull = tan_direction(sigma**2)
-    weight = sigma**2 / mean_square(sigma)[..., None]
-    parts = [like(part, y, xp) for part in (pull[..., None], tilt, sigma, weight)]
-    return Shrinkage(parts[0], parts[1], parts[2], parts[3], 1.0)
+    parts = [like(part, y, xp) for part in (tilt, sigma, sigma**2 / mean_square(sigma))]
+    return Shrinkage(pull, parts[0], parts[1], parts[2], 1.0)
 
 
-def tan_direction(v: Floats) -> tuple[Floats, Floats]:
-    """(a, k) for variances v along the last axis: a = min(1, K/v), k = sum a v - 2 max a v.
+def tan_direction(v: Floats) -> tuple[Floats, float]:
+    """(a, k) for variances v: a = min(1, K/v), k = sum a v - 2 max a v.
 
     With the nu largest v cut to K, k^2 / sum a^2 v is largest at K = (nu - 2)/sum of 1/v over them; the right nu is the
     first for which the next v is not above K.
     """
-    largest = -np.sort(-v, axis=-1)
-    cut = np.arange(1, v.shape[-1] + 1)
-    levels = np.maximum(cut - 2, 0) / np.cumsum(1 / largest, axis=-1)
-    following = np.concatenate([largest[..., 1:], np.zeros_like(largest[..., :1])], axis=-1)
-    first = ((cut >= 3) & (levels >= following)).argmax(axis=-1)[..., None]
-    a = np.minimum(1.0, np.take_along_axis(levels, first, -1) / v)
-    return a, np.asarray((a * v).sum(axis=-1) - 2 * (a * v).max(axis=-1))
+    largest = -np.sort(-v)
+    cut = np.arange(1, v.size + 1)
+    levels = np.maximum(cut - 2, 0) / np.cumsum(1 / largest)
+    first = ((cut >= 3) & (levels >= np.append(largest[1:], 0.0))).argmax()
+    a = np.minimum(1.0, levels[first] / v)
+    return a, float((a * v).sum() - 2 * (a * v).max())
 
 
-def smooth_factor(s: Floats, d: int) -> tuple[Floats, Floats]:
-    """g = 1 - d/((d + 2) q + S) and S g'(S), for S in units of sigma^2.
+def smooth_factor(s: float, d: int) -> tuple[float, float]:
+    """g = 1 - d/((d + 2) q + S) and S g'(S), for S in units of sigma^2; S q'(S) = q ((b - 1)(1 - q) - x).
 
-    1/q = M(1, b, x) = 1 + x/b + x^2/(b (b + 1)) + ... with b = d/2 + 2 and x = S/2: its terms fall once they are beyond
-    x - b, and where they have grown by 1e17 before, q is zero to rounding. S q'(S) = q ((b - 1)(1 - q) - x).
+    Where x > 2 b + 100, q < exp(-50), log M(1, b, x) being at least x - (b - 1) log x + log Gamma(b) + log(1/2).
     """
-    b, x = d / 2 + 2, np.asarray(s, dtype=float) / 2
-    term, kummer, k = np.ones_like(x), np.ones_like(x), 0
-    while np.any((term > 1e-17 * kummer) & (kummer < 1e17)):
-        term = np.where(kummer < 1e17, term * (x / (b + k)), 0.0)
-        kummer, k = kummer + term, k + 1
-    q = 1 / kummer
+    from scipy.special import hyp1f1
+
+    b, x = d / 2 + 2, s / 2
+    q = 0.0 if x > 2 * b + 100 else 1 / float(hyp1f1(1.0, b, x))
     below = (d + 2) * q + 2 * x
     return 1 - d / below, d * ((d + 2) * q * ((b - 1) * (1 - q) - x) + 2 * x) / below / below
 
@@ -224,21 +192,24 @@ def _check_bins(d: int, to_mean: bool, different: bool) -> None:
         )
 
 
-def _slopes(x: Any, norm: Any, factor: Any, by: Shrinkage, positive: bool, mechanism: Mechanism, xp: Any) -> Any:
-    """The divergence of every row, weighted."""
+def _factor(norm: Any, by: Shrinkage, positive: bool, xp: Any) -> Any:
+    """1 - pull tilt/S, and zero where S is."""
+    factor = 1 - by.pull * by.tilt / xp.where(norm > 0, norm, xp.ones_like(norm))
+    factor = xp.where(norm > 0, factor, xp.zeros_like(factor))
+    return xp.clip(factor, 0.0, None) if positive else factor
+
+
+def _slope(x: Any, norm: Any, factor: Any, by: Shrinkage, positive: bool, mechanism: Mechanism, xp: Any) -> Any:
+    """The divergence, weighted."""
     if mechanism == "laplace":
         return laplace_slope(x, norm, by.pull, by.sigma, by.share, positive, xp, tilt=by.tilt, weight=by.weight)
     safe = xp.where(norm > 0, norm, xp.ones_like(norm))
     kept = factor > 0 if positive else norm > 0
     if isinstance(by.tilt, float):  # one sigma: the sum is known
-        d = by.share * x.shape[-1]
-        return xp.where(kept, d - by.pull * (d - 2) / safe, xp.zeros_like(safe))[..., 0]
+        d = by.share * x.shape[0]
+        return xp.where(xp.asarray(kept), d - by.pull * (d - 2) / safe, xp.zeros_like(safe))
     part = 1 - by.pull * by.tilt / safe + 2 * by.pull * by.tilt**3 * (x / safe) ** 2
-    return xp.sum(by.weight * xp.where(kept, part, xp.zeros_like(part)), axis=-1)
-
-
-def _number(sigma: float | Floats) -> Any:
-    return sigma if isinstance(sigma, float) else sigma[..., 0]
+    return xp.sum(by.weight * xp.where(kept, part, xp.zeros_like(part)))
 
 
 def laplace_slope(
@@ -257,7 +228,7 @@ def laplace_slope(
 
     S is sum_i (tilt_i x_i)^2, given as `total`. x is y, or a projection of it whose matrix has one number, `share`,
     all along its diagonal (y less its mean has (d - 1)/d): a unit move of y_i moves x_i by the share, and ||x||^2
-    by 2 x_i + share. Sums are along the last axis.
+    by 2 x_i + share.
     """
     scale = sigma / math.sqrt(2)
     slope = 0.0
@@ -268,5 +239,5 @@ def laplace_slope(
             part = share * (1 - pull * tilt / norm) + 2 * pull * tilt**3 * moved * moved / (norm * norm)
             if positive:
                 part = xp.where(norm > pull * tilt, part, xp.zeros_like(part))
-            slope = slope + float(share_of_node) / 2 * xp.sum(weight * part, axis=-1)
+            slope = slope + float(share_of_node) / 2 * xp.sum(weight * part)
     return slope

@@ -16,7 +16,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,11 +23,9 @@ from numpy.typing import NDArray
 
 from leastnoise import errors
 from leastnoise._support.validation import Floats
-from leastnoise.denoise.tables import denoise_tables
 from leastnoise.domain import TreeShape
-from leastnoise.releases.risk_limits import BEYOND_CHANCE, SQUARES, RmseLimit
-from leastnoise.workload.tree_errors import NoisyLevels
-from leastnoise.workload.tree_tables import TreeWorkload
+from leastnoise.releases.risk_limits import SQUARES, RmseLimit, is_beyond_chance, loss_limit
+from leastnoise.workload import NoisyTables, Workload
 
 if TYPE_CHECKING:
     from leastnoise.denoise._tables import EstimatedTables
@@ -39,17 +36,16 @@ PAIRS = 8
 SEED = 20180710  # of the draws that measure the error: they need only be independent of the noise
 
 
-def denoise_levels(noise: NoisyLevels, blocks: Mapping[Table, Floats]) -> EstimatedLevels:
+def denoise_levels(noise: NoisyTables, blocks: Mapping[Table, Floats]) -> EstimatedLevels:
     """Non-negative, consistent estimates of tables along a tree.
 
     noise: of every block, as it was drawn. blocks: the least-squares residual of each block at each level.
     """
     workload = noise.workload
-    assert isinstance(workload, TreeWorkload)
     return EstimatedLevels(noise, workload, largest_by_level(workload), dict(blocks))
 
 
-def largest_by_level(workload: TreeWorkload) -> list[Table]:
+def largest_by_level(workload: Workload) -> list[Table]:
     """The other columns of the largest table that is known at each level, of which all others are sums."""
     made = []
     for level in range(max(map(workload.level_of, workload.tables)) + 1):
@@ -96,8 +92,8 @@ class EstimatedLevels:
     noisy: the least-squares blocks.
     """
 
-    noise: NoisyLevels
-    workload: TreeWorkload
+    noise: NoisyTables
+    workload: Workload
     tops: list[Table]
     noisy: dict[Table, Floats] = field(repr=False)
 
@@ -136,9 +132,7 @@ class EstimatedLevels:
         figure, square, largest, _, cells = self._mean(table)
         z = float(ndtri(confidence))
         squared = SQUARES[self.noise.mechanism].variance
-        b, c = z**2 * 4 * largest / cells, z**2 * squared * square / cells
-        # (L - R)^2 = b L + c
-        limit = figure + b / 2 + math.sqrt(max(0.0, b * figure + b**2 / 4 + c))
+        limit = loss_limit(figure, k=z**2, largest=largest / cells, spread=squared * square / cells)
         return RmseLimit(math.sqrt(limit), confidence, False)
 
     def is_below(self, rmse: float, table: Table | None = None) -> bool | None:
@@ -156,7 +150,7 @@ class EstimatedLevels:
         if table is not None and table not in self._figures:
             return None
         found = self._mean(table)
-        return rmse**2 - found.risk > NormalDist().inv_cdf(BEYOND_CHANCE) * found.gain_error
+        return is_beyond_chance(rmse**2 - found.risk, found.gain_error)
 
     # From level to level
 
@@ -181,8 +175,10 @@ class EstimatedLevels:
         return {block: found.table(block) for block in self.workload.deepest}
 
     def _plain(self, noisy: Mapping[Table, Floats]) -> EstimatedTables:
+        from leastnoise.denoise._tables import denoise_tables  # compiled loops, that checks of a job do without
+
         plain = {block: noisy[block] for block in self.workload.deepest}
-        variances = {block: float(self.noise.fits[block].variances[0][0]) for block in plain}
+        variances = {block: float(self.noise.fit(block).variances[0][0]) for block in plain}
         sizes = {name: size for name, size in self.workload.sizes.items() if name not in self.workload.levels}
         return denoise_tables(plain, variances, sizes, _tops(list(plain)), mechanism=self.noise.mechanism)
 

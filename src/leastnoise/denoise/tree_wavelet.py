@@ -10,6 +10,10 @@ pieces has few coefficients, so those of y are thresholded, h = W' soft(W y, t),
 Gaussian noise stays Gaussian in W y, so div h is the number of coefficients beyond t and the number of components.
 Laplace noise does not stay Laplace, but a move of one y_i moves each coefficient in proportion, so the divergence of
 risk.py is sum_k sum_i W_ki^2 P(|c_k + W_ki n'| > t): exact, and W_ki takes two values on each split.
+
+The spanning tree of every component is chosen at random: every tree is equally likely (with weights: in
+proportion to their product), so an edge is in it with probability weight x effective resistance, and no cut of the
+graph is cut much more by the tree.
 """
 
 from __future__ import annotations
@@ -19,26 +23,24 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
-from leastnoise.denoise._trees.spanning_trees import is_forest, spanning_tree
-from leastnoise.denoise.arrays import Floats, Mechanism, given_on_graph
-from leastnoise.denoise.estimator import estimator
-from leastnoise.denoise.risk import beyond, stein_estimate
-from leastnoise.denoise.threshold import shrunk, universal
+from leastnoise.denoise.arrays import Floats, Mechanism
+from leastnoise.denoise.denoiser import Denoised, Stein, denoiser
+from leastnoise.denoise.risk import beyond
+from leastnoise.denoise.threshold import softened, universal
 from leastnoise.graphs import Graph
-from leastnoise.releases.estimate import Estimate, RiskEstimate
-from leastnoise.releases.noise import Noise
 
 THRESHOLDS_TRIED = 65  # thresholds, from zero to what noise alone reaches
 
 
-@estimator
+@denoiser()
 def tree_wavelet(
     y: Any,
-    sigma: Number,
+    sigma: float,
     *,
     graph: Graph,
     threshold: Number | Literal["universal", "sure"] = "universal",
@@ -46,7 +48,7 @@ def tree_wavelet(
     trees: int = 1,
     seed: int = 0,
     mechanism: Mechanism = "gaussian",
-) -> Estimate:
+) -> Denoised:
     """Threshold the wavelet coefficients of a spanning tree, or average that over several `trees`.
 
     y: one noisy value for each node, in any shape. sigma: the standard deviation of their noise.
@@ -60,7 +62,6 @@ def tree_wavelet(
     >>> tree_wavelet(y, sigma=0.5, graph=Graph.path(8)).values.round(1)
     array([0.2, 0.2, 0.2, 0.2, 9.4, 9.4, 9.4, 9.4])
     """
-    array, level = given_on_graph(y, sigma, mechanism, graph)
     count = 1 if is_forest(graph) else validation.integer("trees", trees)
     if hard and threshold == "sure":
         raise errors.InvalidParameter(
@@ -69,28 +70,18 @@ def tree_wavelet(
             value=hard,
             example=[{"hard": False}, {"threshold": "universal"}],
         )
-    flat = array.ravel()
-    total, free, used = np.zeros(flat.size), 0.0, 0.0
+    total, free, used = np.zeros(y.size), 0.0, 0.0
     for k in range(count):
         basis = TreeWavelets.of(graph, seed=seed + k)
-        coefficients, constants = basis.forward(flat)
-        t, cost = _threshold(basis, coefficients, level, threshold, mechanism)
-        kept = np.where(np.abs(coefficients) > t, coefficients, 0.0) if hard else shrunk(coefficients, t, np)
+        coefficients, constants = basis.forward(y)
+        t, cost = _threshold(basis, coefficients, sigma, threshold, mechanism)
+        kept = np.where(np.abs(coefficients) > t, coefficients, 0.0) if hard else softened(coefficients, t)
         total += basis.inverse(kept, constants)
         free += (cost + constants.size) / count
         used += t / count
-    values = (total / count).reshape(array.shape)
-    residual = float(((array - values) ** 2).sum())
-    estimated = RiskEstimate(None, None) if hard else stein_estimate(residual, free, flat.size, level)
-    chosen = threshold if isinstance(threshold, str) else "given"
-    return Estimate(
-        values=values,
-        noisy=array,
-        noise=Noise.of(mechanism, sigma=level),
-        method="tree_wavelet",
-        parameters={"trees": count, "threshold": used, "chosen": chosen, "hard": hard, "seed": seed},
-        estimate_risk=lambda: estimated,
-    )
+    word = threshold if isinstance(threshold, str) else "given"
+    chosen = {"trees": count, "threshold": used, "chosen": word, "hard": hard, "seed": seed}
+    return Denoised(total / count, chosen, None if hard else Stein(free))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,7 +95,7 @@ class TreeWavelets:
 
     @classmethod
     def of(cls, graph: Graph, *, seed: int = 0) -> TreeWavelets:
-        from leastnoise.denoise._trees import dendrogram_kernels, tree_kernels
+        from leastnoise.denoise import dendrogram_kernels, tree_kernels
 
         edges = spanning_tree(graph, np.random.default_rng(seed))
         start, neighbours, twin = tree_kernels.lists(edges[:, 0], edges[:, 1], graph.size)
@@ -115,13 +106,13 @@ class TreeWavelets:
 
     def forward(self, y: Floats) -> tuple[Floats, Floats]:
         """W y: the coefficients of the splits, and those of the components' constants."""
-        from leastnoise.denoise._trees import dendrogram_kernels
+        from leastnoise.denoise import dendrogram_kernels
 
         return dendrogram_kernels.forward(self.child, self.size, self.tops, np.ascontiguousarray(y))
 
     def inverse(self, coefficients: Floats, constants: Floats) -> Floats:
         """W' of both."""
-        from leastnoise.denoise._trees import dendrogram_kernels
+        from leastnoise.denoise import dendrogram_kernels
 
         return dendrogram_kernels.inverse(self.child, self.size, self.tops, coefficients, constants, self.nodes)
 
@@ -187,3 +178,29 @@ def _least(c: Floats, reach: Floats, part: Floats, sigma: float, mechanism: Mech
         return float(grid[best]), float(figures[:, 1, best].sum())
     crossed = risk[0, np.argmin(risk[1])] + risk[1, np.argmin(risk[0])]
     return float(grid[best]), float(crossed - figures[:, 0, best].sum()) / (2 * sigma**2)
+
+
+def spanning_tree(graph: Graph, rng: np.random.Generator) -> NDArray[np.int32]:
+    """The edges of the tree (of each component), k x 2."""
+    from leastnoise.denoise import tree_kernels as kernels
+
+    if is_forest(graph):
+        return graph.edges
+    heavy = np.empty(0) if graph.weights is None else graph.weights[graph.incident]
+    parent = kernels.wilson(graph.start, graph.neighbours, heavy, graph.components, int(rng.integers(2**63)))
+    child = np.flatnonzero(parent >= 0).astype(np.int32)
+    return np.stack([child, parent[child]], axis=1)
+
+
+def is_forest(graph: Graph) -> bool:
+    """Whether there is only one spanning tree (of each component)."""
+    return len(graph.edges) == graph.size - 1 - int(graph.components.max())
+
+
+def random_roots(graph: Graph, rng: np.random.Generator) -> NDArray[np.int32]:
+    """A random node of each component."""
+    many = np.bincount(graph.components)
+    if many.size == 1:
+        return rng.integers(graph.size, size=1, dtype=np.int32)
+    place = np.cumsum(many) - many + rng.integers(many)
+    return np.asarray(np.argsort(graph.components, kind="stable")[place], dtype=np.int32)

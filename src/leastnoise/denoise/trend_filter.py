@@ -13,13 +13,13 @@ differences of order k + 1, which exist where k + 2 values in a row do, and noth
 of degree k cost nothing; an infinite penalty gives the one of least squares on each row. The graph must be a path, or
 paths of which none touches another (one axis of a table).
 
-Order 0 is the same under both, and solved exactly (`_trend/total_variation.py`). The others are solved by Clarabel
-(`_trend/higher_orders.py`; `pip install 'leastnoise[solvers]'`). `parameters["gap"]` is the certificate, a bound on how
+Order 0 is the same under both, and solved exactly (`total_variation.py`). The others are solved by Clarabel
+(`higher_orders.py`; `pip install 'leastnoise[solvers]'`). `parameters["gap"]` is the certificate, a bound on how
 far the objective is above the least one, as a part of it, computed by us from whatever the solver answered.
 
-**Risk.** Under Gaussian noise the degrees of freedom are counted (`_trend/degrees.py`; along rows k + 1 a row and one a
+**Risk.** Under Gaussian noise the degrees of freedom are counted (`trend_freedom.py`; along rows k + 1 a row and one a
 knot) and the risk of a given penalty is Stein's. Under Laplace noise the divergence is simulated
-(`_trend/divergence.py`, seeded). A penalty that was chosen by least risk is a parameter like any other: in the figure
+(`trend_freedom.py`, seeded). A penalty that was chosen by least risk is a parameter like any other: in the figure
 that is shown it counts as that many more degrees of freedom (`TUNING_DEGREES_OF_FREEDOM`; simulated on grids and paths
 of 100 to 600 nodes: 3 to 6).
 """
@@ -27,8 +27,8 @@ of 100 to 600 nodes: 3 to 6).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import cache, partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -36,18 +36,15 @@ import numpy as np
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
-from leastnoise.denoise._graph.lattices import row
-from leastnoise.denoise._trend.degrees import averaged_on_pieces
-from leastnoise.denoise._trend.divergence import NODE_GROUPS, smoothed_divergence
-from leastnoise.denoise._trend.higher_orders import AlongRows, OnGraph
-from leastnoise.denoise._trend.path import PENALTY_RATIO, Fit, TrendPath, follow, search
-from leastnoise.denoise._trend.total_variation import Network
-from leastnoise.denoise.arrays import Floats, Mechanism, given_on_graph
-from leastnoise.denoise.estimator import estimator
-from leastnoise.denoise.risk import Divergence, stein_estimate
+from leastnoise.denoise.arrays import Floats, Mechanism, check_nodes, on_host, one_sigma, sigmas_of
+from leastnoise.denoise.denoiser import Denoised, Stein, denoiser
+from leastnoise.denoise.higher_orders import AlongRows, OnGraph
+from leastnoise.denoise.penalty_path import PENALTY_RATIO, Fit, TrendPath, follow, search
+from leastnoise.denoise.risk import Divergence
+from leastnoise.denoise.total_variation import Network
+from leastnoise.denoise.trend_freedom import NODE_GROUPS, averaged_on_pieces, smoothed_divergence
 from leastnoise.graphs.graph import Graph
-from leastnoise.releases.estimate import Estimate, RiskEstimate
-from leastnoise.releases.noise import Noise
+from leastnoise.releases.noise import MECHANISMS
 
 Boundary = Literal["reflect", "free"]
 Penalty = Number | Sequence[Number] | Literal["sure"]
@@ -58,10 +55,10 @@ ROW_GROUPS = 64  # groups along short rows, where a solution is cheap
 MAX_NODES_OF_SHORT_ROWS = 2000
 
 
-@estimator
+@denoiser()
 def trend_filter(
     y: Any,
-    sigma: Number,
+    sigma: float,
     *,
     graph: Graph | None = None,
     order: int = 0,
@@ -69,7 +66,7 @@ def trend_filter(
     penalty: Penalty = "sure",
     tolerance: Number = 1e-6,
     mechanism: Mechanism = "gaussian",
-) -> Estimate:
+) -> Denoised:
     """Trend filtering with a given penalty, or the one of several (or of a whole path, "sure") with the least risk.
 
     y: one noisy value for each node, in any shape. sigma: the standard deviation of their noise.
@@ -90,8 +87,7 @@ def trend_filter(
     >>> trend_filter([0.0, 1.1, 1.9, 3.0, 2.1, 0.9], sigma=0.2, order=1, boundary="free", penalty=0.05).values.round(2)
     array([0.04, 1.02, 1.99, 2.95, 2.05, 0.95])
     """
-    array, problem = _problem(y, sigma, graph, order, boundary, tolerance, mechanism)
-    level = problem.sigma
+    problem = _problem(y, sigma, graph, order, boundary, tolerance, mechanism)
     facts: dict[str, Any] = {"order": order, "boundary": boundary}
     path = None
     if isinstance(penalty, str) or _several(penalty):
@@ -103,27 +99,17 @@ def trend_filter(
         facts |= {"penalty": made.penalty, "chosen": "given"}
     facts |= {"gap": made.gap, "iterations": made.iterations}
     problem.check(made)
-    moved = float(((array.ravel() - made.values) ** 2).sum())
 
-    @cache
-    def estimate_risk() -> RiskEstimate:
+    def risk() -> Stein:
         free = problem.divergence(made).value + (tuning if made.penalty > 0 else 0.0)
-        return stein_estimate(moved, min(free, array.size), array.size, level)
+        return Stein(min(free, y.size))
 
-    return Estimate(
-        values=made.values.reshape(array.shape),
-        noisy=array,
-        noise=Noise.of(mechanism, sigma=level),
-        method="trend_filter",
-        parameters=facts,
-        estimate_risk=estimate_risk,
-        details=None if path is None else replace(path, values=()),
-    )
+    return Denoised(made.values, facts, risk, details=None if path is None else replace(path, values=()))
 
 
 def trend_filter_path(
     y: Any,
-    sigma: Number,
+    sigma: float,
     *,
     graph: Graph | None = None,
     order: int = 0,
@@ -137,21 +123,31 @@ def trend_filter_path(
     y, sigma, graph, order, boundary, tolerance, mechanism: as for `trend_filter`.
     penalties: numbers, or "sure": from what leaves only constants (polynomials) down past the least risk.
     """
-    return _problem(y, sigma, graph, order, boundary, tolerance, mechanism)[1].path(penalties)
+    validation.word("mechanism", mechanism, MECHANISMS)
+    array = on_host(y).astype(np.float64)
+    if graph is None and array.ndim > 1:
+        raise errors.InvalidParameter(
+            f"y has the shape {array.shape}, and nothing says which of its values are near. For a lattice give "
+            f"Graph.grid({array.shape}) as its graph.",
+            parameter="graph",
+        )
+    if graph is not None:
+        check_nodes(graph, array.size)
+    level = one_sigma(sigmas_of(sigma, array.shape))
+    return _problem(array.ravel(), level, graph, order, boundary, tolerance, mechanism).path(penalties)
 
 
 def _problem(
-    y: Any, sigma: Number, graph: Graph | None, order: int, boundary: str, tolerance: Number, mechanism: Mechanism
-) -> tuple[Floats, Problem]:
-    """What was typed, checked; and the values in their shape."""
+    y: Floats, sigma: float, graph: Graph | None, order: int, boundary: str, tolerance: Number, mechanism: Mechanism
+) -> Problem:
+    """What was typed, checked."""
     validation.word("boundary", boundary, ("reflect", "free"))
     most = 3 if boundary == "free" else 2
     if order not in range(most + 1) or isinstance(order, bool):
         listed = ", ".join(map(str, range(most))) + f" or {most}"
         more = ' Order 3 needs the boundary "free".' if order == 3 else ""
         raise errors.InvalidParameter(f"order must be {listed}. Got {order!r} instead.{more}", parameter="order")
-    near = row(y) if graph is None else graph
-    array, level = given_on_graph(y, sigma, mechanism, near)
+    near = Graph.path(y.size) if graph is None else graph
     if boundary == "free" and order and near.weights is not None:
         raise errors.InvalidParameter(
             "differences along rows are those of bins of equal width, and know no weights of edges. Take the graph "
@@ -159,28 +155,31 @@ def _problem(
             parameter="graph",
         )
     exactness = validation.number("tolerance", tolerance)
-    return array, Problem(array.ravel(), level, near, int(order), boundary, exactness, mechanism)
+    return Problem(y, sigma, near, int(order), boundary, exactness, mechanism)
 
 
+@dataclass(frozen=True, eq=False)
 class Problem:
     """Values on a graph, to be filtered at any penalty."""
 
-    def __init__(
-        self,
-        y: Floats,
-        sigma: float,
-        graph: Graph,
-        order: int,
-        boundary: str,
-        tolerance: float,
-        mechanism: Mechanism,
-    ) -> None:
-        self.y, self.sigma, self.graph, self.order, self.mechanism = y, sigma, graph, order, mechanism
-        self.boundary, self.tolerance = boundary, tolerance
-        self.network = Network(graph)
-        self.higher: OnGraph | AlongRows | None = None
-        if order:
-            self.higher = AlongRows(graph, order) if boundary == "free" else OnGraph(self.network, order)
+    y: Floats
+    sigma: float
+    graph: Graph
+    order: int
+    boundary: str
+    tolerance: float
+    mechanism: Mechanism
+
+    @cached_property
+    def network(self) -> Network:
+        return Network(self.graph)
+
+    @cached_property
+    def higher(self) -> OnGraph | AlongRows | None:
+        """What solves orders above 0."""
+        if not self.order:
+            return None
+        return AlongRows(self.graph, self.order) if self.boundary == "free" else OnGraph(self.network, self.order)
 
     def check(self, made: Fit) -> None:
         """Refuse what is not as near to the least objective as was asked for."""

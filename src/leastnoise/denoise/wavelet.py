@@ -1,6 +1,6 @@
 """Wavelets at every shift with an empirical-Bayes prior for each level: paths, cycles and grids of any length.
 
-    h = R'W' E(theta | W R y) / copies,      W the wavelets at every shift, R reflects at the ends (`transform.py`)
+    h = R'W' E(theta | W R y) / copies,      W the wavelets at every shift, R reflects at the ends (`haar.py`)
 
 The coefficients of one level and band, each in units of its own noise, share a prior that is fitted to them: a mixture
 of Gaussians around zero (`scale_mixture.py`). So levels of nothing but noise vanish, sparse ones are thresholded
@@ -27,38 +27,33 @@ steps, spikes, images and nothing (256 and 480 bins) the whole was within a tent
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from leastnoise import errors
-from leastnoise._support.threads import one_thread
-from leastnoise._support.validation import Number
-from leastnoise.denoise._graph.lattices import Lattices, lattices, row
-from leastnoise.denoise._wavelets.scale_mixture import ScaleMixture
-from leastnoise.denoise._wavelets.transform import Transform
-from leastnoise.denoise.arrays import Floats, Mechanism, given_on_graph
-from leastnoise.denoise.estimator import estimator
-from leastnoise.denoise.risk import stein_estimate
+from leastnoise._support.runtime import one_thread
+from leastnoise.denoise.arrays import Floats, Mechanism
+from leastnoise.denoise.denoiser import Denoised, Stein, denoiser
+from leastnoise.denoise.haar import Transform
+from leastnoise.denoise.lattices import Lattices, lattices
+from leastnoise.denoise.scale_mixture import ScaleMixture
 from leastnoise.denoise.shrink import LAGUERRE_RULE
 from leastnoise.graphs import Graph
-from leastnoise.releases.estimate import Estimate, RiskEstimate
-from leastnoise.releases.noise import Noise
 
 MAX_TRACE_PROBES = 8
 VALUES_PROBED = 1 << 17  # in all; one probe at least
 FITTING_FACTOR = {"gaussian": 1.0, "laplace": 1.5}  # what is fitted to far values of a longer-tailed noise counts more
 
 
-@estimator
+@denoiser()
 def wavelet(
     y: Any,
-    sigma: Number,
+    sigma: float,
     *,
     graph: Graph | None = None,
     mechanism: Mechanism = "gaussian",
-) -> Estimate:
+) -> Denoised:
     """Shrink wavelet coefficients at every shift, level by level, each level under a prior fitted to it.
 
     y: one noisy value for each node, in any shape. sigma: the standard deviation of their noise.
@@ -69,34 +64,25 @@ def wavelet(
     >>> wavelet(y, sigma=0.5).values.round(1)
     array([ 0. , -0.5,  0. , -0.3,  9.3, 10.1,  9.7, 10. ])
     """
-    near = row(y) if graph is None else graph
-    array, level = given_on_graph(y, sigma, mechanism, near)
+    near = Graph.path(y.size) if graph is None else graph
     if near.weights is not None:
         raise errors.InvalidParameter(
             "wavelets are those of bins of equal width, and know no weights of edges. Take the graph without them.",
             parameter="graph",
         )
-    flat = array.ravel() / level
+    flat = y / sigma
     groups = [Group(each, flat, mechanism) for each in lattices(near)]
     values = np.empty(flat.size)
     with one_thread():
         for each in groups:
-            values[each.nodes] = level * each.fit()
+            values[each.nodes] = sigma * each.fit()
 
-    @cache
-    def estimate_risk() -> RiskEstimate:
+    def risk() -> Stein:
         with one_thread():
             free = sum(each.freedom() for each in groups)
-        return stein_estimate(float(((array.ravel() - values) ** 2).sum()), min(free, flat.size), flat.size, level)
+        return Stein(min(free, flat.size))
 
-    return Estimate(
-        values=values.reshape(array.shape),
-        noisy=array,
-        noise=Noise.of(mechanism, sigma=level),
-        method="wavelet",
-        parameters={"levels": max(each.transform.levels for each in groups)},
-        estimate_risk=estimate_risk,
-    )
+    return Denoised(values, {"levels": max(each.transform.levels for each in groups)}, risk)
 
 
 class Group:

@@ -4,34 +4,84 @@ from __future__ import annotations
 
 import math
 import operator
+from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Any, Protocol, runtime_checkable
+from itertools import pairwise
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from leastnoise._support import toml
 from leastnoise.errors import BadDomain, Code, InvalidParameter, WrongType
 
 MAX_BINS = 2**64
 
 
-@runtime_checkable
-class Axis(Protocol):
+class Axis(ABC):
     """A finite ordered set of keys."""
 
+    __slots__ = ()
+
     @property
+    @abstractmethod
     def size(self) -> int:
         """How many keys."""
 
+    @abstractmethod
     def key(self, position: int) -> Any:
         """The key at a position in 0 ... size - 1."""
 
+    @abstractmethod
     def index(self, key: Any) -> int | None:
         """The position of a key; None where it is no member."""
 
+    @property
+    def inner(self) -> Axis:
+        """The axis by which rows are binned, without labels and without bins for nulls or others."""
+        return self
+
+    @property
+    def has_order(self) -> bool:
+        """Whether the keys have an order that everybody knows or that was declared, so that they can be added up from
+        the first."""
+        return False
+
+    @property
+    def is_chain(self) -> bool:
+        """Whether keys that follow each other are near each other, as public facts go."""
+        return self.has_order
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many keys along each of its own directions."""
+        return (self.size,)
+
+    def neighbours(self) -> NDArray[np.int64]:
+        """Pairs of positions that are next to each other, n x 2."""
+        first = np.arange(self.size - 1, dtype=np.int64)
+        return np.stack([first, first + 1], axis=1)
+
+    def toml(self) -> str | None:
+        """What it is in a file of keys, without braces; None where such a file has no word for it."""
+        return None
+
+
+class _Ordered(Axis):
+    """One whose order everybody knows."""
+
+    __slots__ = ()
+
+    @property
+    def has_order(self) -> bool:
+        return True
+
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class Keys(Axis):
     """Explicit keys, all of one kind: integers, strings, booleans or dates.
 
     values: the keys in order, each once.
@@ -61,9 +111,8 @@ class Keys:
         if len(positions) < len(self.values):
             repeated = next(value for place, value in enumerate(self.values) if positions[value] != place)
             raise BadDomain(
-                f"the key {repeated!r} is given twice: its rows would be counted in two bins, which "
-                "no limit on a "
-                "unit accounts for. Give every key once."
+                f"the key {repeated!r} is given twice: its rows would be counted in two bins, which no limit on a unit "
+                "accounts for. Give every key once."
             )
         object.__setattr__(self, "_positions", positions)
 
@@ -76,6 +125,26 @@ class Keys:
 
     def index(self, key: Hashable) -> int | None:
         return self._positions.get(key)
+
+    @property
+    def has_order(self) -> bool:
+        """Whole numbers and dates that rise have one."""
+        return self._rises
+
+    @property
+    def is_chain(self) -> bool:
+        """Dates that rise, in any steps, and whole numbers in equal ones: others are more often codes."""
+        if not self._rises or isinstance(self.values[0], date):
+            return self._rises
+        return len({b - a for a, b in pairwise(self.values)}) == 1  # type: ignore[operator]
+
+    @property
+    def _rises(self) -> bool:
+        counted = type(self.values[0]) is int or isinstance(self.values[0], date)
+        return counted and all(a < b for a, b in pairwise(self.values))  # type: ignore[operator]
+
+    def toml(self) -> str:
+        return f"keys = {toml.value(self.values)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +161,17 @@ class Ordered(Keys):
     def __post_init__(self) -> None:
         if isinstance(self.values, str) or not isinstance(self.values, Iterable):
             raise _no_list(self.values)
-        object.__setattr__(self, "values", tuple(_plain(value) for value in self.values))
+        object.__setattr__(self, "values", tuple(plain_value(value) for value in self.values))
         Keys.__post_init__(self)
+
+    @property
+    def has_order(self) -> bool:
+        """It was declared."""
+        return True
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Axis):
     """Keys that a release found and published; not a product, and perhaps none at all.
 
     columns: whose values make a key. values: the keys, tuples where there are several columns. lattices: for columns of
@@ -120,7 +194,7 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class IntegerRange:
+class IntegerRange(_Ordered):
     """Whole numbers as `range` counts them.
 
     start: the first. stop: all are below it. step: from one to the next, at least 1.
@@ -145,15 +219,19 @@ class IntegerRange:
         return len(range(self.start, self.stop, self.step))
 
     def key(self, position: int) -> int:
-        return self.start + _within(position, self.size) * self.step
+        return self.start + within(position, self.size) * self.step
 
     def index(self, key: int) -> int | None:
         members = range(self.start, self.stop, self.step)
         return members.index(key) if key in members else None
 
+    def toml(self) -> str:
+        ends = (self.start, self.stop) if self.step == 1 else (self.start, self.stop, self.step)
+        return f"range = {toml.value(ends)}"
+
 
 @dataclass(frozen=True, slots=True)
-class Edges:
+class Edges(_Ordered):
     """Bins between successive edges, each with its left end, the last with both ends (as numpy.histogram).
 
     edges: two or more increasing finite numbers.
@@ -173,7 +251,7 @@ class Edges:
         return len(self.edges) - 1
 
     def key(self, position: int) -> tuple[float, float]:
-        return self.edges[_within(position, self.size)], self.edges[position + 1]
+        return self.edges[within(position, self.size)], self.edges[position + 1]
 
     def index(self, key: tuple[float, float] | float) -> int | None:
         """The bin of a number, or of a pair (left, right) as `key` gives it."""
@@ -184,9 +262,12 @@ class Edges:
             return None
         return min(bisect_right(self.edges, key) - 1, self.size - 1)
 
+    def toml(self) -> str:
+        return f"edges = {toml.value(self.edges)}"
+
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class Steps(_Ordered):
     """Equal bins of [low, high]; what lies outside counts in the nearest, so nothing is lost (quantiles).
 
     low, high: the ends. bins: how many.
@@ -207,7 +288,7 @@ class Steps:
 
     def key(self, position: int) -> tuple[float, float]:
         width = self.high - self.low
-        place = _within(position, self.bins)
+        place = within(position, self.bins)
         return self.low + width * place / self.bins, self.low + width * (place + 1) / self.bins
 
     def index(self, key: float | tuple[float, float]) -> int | None:
@@ -219,26 +300,6 @@ class Steps:
             return None
         clipped = min(max(key, self.low), self.high)
         return min(math.floor((clipped - self.low) * self.scale), self.bins - 1)
-
-
-@dataclass(frozen=True, slots=True)
-class OrNull:
-    """An axis with one more bin at its end, for rows whose key is null.
-
-    axis: the axis without it.
-    """
-
-    axis: Axis
-
-    @property
-    def size(self) -> int:
-        return self.axis.size + 1
-
-    def key(self, position: int) -> Any:
-        return None if position == self.axis.size else self.axis.key(position)
-
-    def index(self, key: Any) -> int | None:
-        return self.axis.size if key is None else self.axis.index(key)
 
 
 def as_double(value: Any) -> float | None:
@@ -295,7 +356,7 @@ def is_text(word: str) -> bool:
     return word.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in word)
 
 
-def _plain(value: Any) -> Hashable:
+def plain_value(value: Any) -> Hashable:
     """NumPy, pandas and Arrow scalars as Python values; whole days as dates."""
     if hasattr(value, "as_py"):
         value = value.as_py()
@@ -309,7 +370,8 @@ def _plain(value: Any) -> Hashable:
     return result
 
 
-def _within(position: int, size: int) -> int:
+def within(position: int, size: int) -> int:
+    """The position, if there is a bin."""
     if not 0 <= position < size:
         raise IndexError("no bin has that index")
     return position

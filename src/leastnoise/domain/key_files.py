@@ -26,16 +26,16 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from leastnoise import errors
-from leastnoise._support import toml_files
-from leastnoise.domain.axes import Edges, Ordered
+from leastnoise._support import files, toml
+from leastnoise.domain.axes import Axis, Edges, Keys, Ordered
 from leastnoise.domain.product import FILLED_IN, Unfilled, axis, with_other
-from leastnoise.domain.public_columns import FILES, read_public_column
+from leastnoise.domain.public_files import FILES, read_public_column
 from leastnoise.domain.times import Days, Hours
 from leastnoise.domain.tree import Tree
-from leastnoise.domain.wrapped import Labelled
+from leastnoise.domain.wrapped import OTHER, Labelled, OrOther
 
 WORDS = (
     "keys",
@@ -54,6 +54,23 @@ MORE = {
     "tree": ("levels", "child", "parent"),
 }  # what goes with some of them; labels and other go with all
 
+ColumnKind = Literal["text", "integer", "number", "boolean", "date", "timestamp"]
+
+_HEAD = """\
+# The public keys of each column. This was made from names and types alone: no row was read.
+# Fill in the [] of every column that you ask for, from what is public and never from the rows.
+# In {braces}, other = true adds one more bin for every other value, and labels = ["...", "..."] names the bins.
+
+"""
+_ENTRIES: dict[ColumnKind, tuple[str, str]] = {
+    "text": ("[]", '["a", "b"], or { file = "places.csv", column = "name" }'),
+    "integer": ("{ range = [] }", "{ range = [18, 100] } is 18 to 99; or a list, [1, 2, 3]; or edges"),
+    "number": ("{ edges = [] }", "{ edges = [0, 10, 50] }, or { bins = 20, between = [0, 100] }"),
+    "boolean": ("[false, true]", ""),
+    "date": ("{ days = [] }", "{ days = [2026-01-01, 2026-02-01] }: the second is the day after the last"),
+    "timestamp": ("{ days = [] }", "days as of a date, or { hours = [2026-01-01T00:00:00, 2026-01-02T00:00:00] }"),
+}
+
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The keys in a file, by column, as `keys=` of the questions takes them.
@@ -63,7 +80,7 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
         { tree = "places.parquet", levels = ["state", "county"] }.
         Paths in it begin at its own folder.
     """
-    file = toml_files.load(path, "keys")
+    file = toml.load(path, "keys")
     return parse(file.found, place=file.place, folder=file.folder, path=file.path)
 
 
@@ -227,3 +244,48 @@ def equal_edges(count: Any, between: Any) -> tuple[float, ...]:
         raise errors.BadDomain(f"bins must be a whole number from 1 to 2^20. Got {count!r} instead.")
     low, high = (_number(end, "between") for end in _list(between, "between", count=(2,)))
     return (*(low + (high - low) * place / count for place in range(count)), high)
+
+
+def template(columns: Mapping[str, ColumnKind | None], known: Mapping[str, Any] | None = None) -> str:
+    """A file of keys to be filled in, from the names and the types of columns; None is a type that has no keys.
+
+    known: the keys of some columns, by name, as they are given to questions: these are written already.
+    """
+    lines, given = [], known or {}
+    for column, kind in columns.items():
+        if column in given:
+            lines.append(f"{toml.name(column)} = {_entry(column, axis(given[column]))}")
+            continue
+        if kind is None:
+            lines.append(f"# {toml.name(column)}: no keys are known for its type")
+            continue
+        entry, hint = _ENTRIES[kind]
+        lines.append(f"{toml.name(column)} = {entry}" + (f"  # {kind}: {hint}" if hint else ""))
+    return _HEAD + "\n".join(lines) + "\n"
+
+
+def write(path: str | os.PathLike[str], keys: Mapping[str, Any]) -> Path:
+    """A file of keys that `read` brings back; a file that is there already is never replaced.
+
+    path: where it goes, such as "keys.toml".
+    keys: by column, what `keys=` of the questions takes: lists, ranges, edges, days, hours; with labels or "other".
+    """
+    lines = [f"{toml.name(column)} = {_entry(column, axis(given))}" for column, given in keys.items()]
+    return files.create(path, "\n".join(lines) + "\n")
+
+
+def _entry(column: str, given: Axis) -> str:
+    named = given.axis if isinstance(given, OrOther) else given
+    inner = named.axis if isinstance(named, Labelled) else named
+    bins = inner.toml()
+    if bins is None:
+        raise errors.WrongType(
+            f'the keys of "{column}" are {type(given).__name__}, which a file of keys has no word for. Give them in '
+            "Python.",
+            parameter="keys",
+            value=column,
+        )
+    more = f", labels = {toml.value(named.labels)}" if isinstance(named, Labelled) else ""
+    if isinstance(given, OrOther):
+        more += f", other = {'true' if given.label == OTHER else toml.value(given.label)}"
+    return bins.removeprefix("keys = ") if isinstance(inner, Keys) and not more else f"{{ {bins}{more} }}"

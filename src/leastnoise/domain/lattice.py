@@ -7,7 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from leastnoise.domain.axes import Listed, _within, as_double
+import numpy as np
+from numpy.typing import NDArray
+
+from leastnoise.domain.axes import Axis, Listed, as_double, within
 from leastnoise.domain.product import Domain
 from leastnoise.domain.wrapped import innermost
 from leastnoise.errors import BadDomain, Code, WrongType
@@ -66,7 +69,7 @@ class Lattice:
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
+class Cells(Axis):
     """A rectangle of lattice cells, row by row.
 
     lattice: whose cells. column, row: of the first cell. width, height: how many columns and rows.
@@ -83,13 +86,28 @@ class Cells:
         return self.width * self.height
 
     def key(self, position: int) -> int:
-        row, column = divmod(_within(position, self.size), self.width)
+        row, column = divmod(within(position, self.size), self.width)
         return pack_cell(self.column + column, self.row + row)
 
     def index(self, key: int) -> int | None:
         column, row = unpack_cell(key)
         inside = 0 <= column - self.column < self.width and 0 <= row - self.row < self.height
         return (row - self.row) * self.width + column - self.column if inside else None
+
+    @property
+    def is_chain(self) -> bool:
+        """Cells are near the next ones in both directions."""
+        return True
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.height, self.width
+
+    def neighbours(self) -> NDArray[np.int64]:
+        """Pairs of cells that share a side."""
+        place = np.arange(self.size, dtype=np.int64).reshape(self.shape)
+        down, across = (place[:-1], place[1:]), (place[:, :-1], place[:, 1:])
+        return np.concatenate([np.stack([one.ravel(), next_.ravel()], axis=1) for one, next_ in (down, across)])
 
 
 def _ends(name: str, pair: Any) -> tuple[float, float]:
@@ -117,8 +135,8 @@ def with_lattices(domain: Domain, lattices: Mapping[str, Lattice]) -> Domain:
 def cell_centres(axis: Any, keys: Iterable[Any]) -> dict[str, list[float | None]]:
     """The middles of lattice cells by the names of their coordinates, None where a key is no cell; empty where the axis
     has none."""
-    inner = innermost(axis)
-    lattice = inner.lattice if isinstance(inner, Cells) else axis if isinstance(axis, Lattice) else None
+    inner = axis if isinstance(axis, Lattice) or axis is None else innermost(axis)
+    lattice = inner.lattice if isinstance(inner, Cells) else inner if isinstance(inner, Lattice) else None
     if lattice is None:
         return {}
     centres = [lattice.centre(key) if isinstance(key, int) else (None, None) for key in keys]

@@ -16,11 +16,10 @@ from leastnoise.domain.axes import (
     IntegerRange,
     Keys,
     Listed,
-    OrNull,
-    _plain,
+    plain_value,
 )
 from leastnoise.domain.tree import Tree
-from leastnoise.domain.wrapped import OTHER, Labelled, OrOther, innermost
+from leastnoise.domain.wrapped import OTHER, Labelled, OrNull, OrOther, innermost
 from leastnoise.domain.zones import Zones
 from leastnoise.errors import BadDomain, Code, Wasteful, WrongType
 
@@ -123,7 +122,7 @@ def axis(keys: object) -> Axis:
         raise WrongType(
             f"keys must be a list of keys, a range, or bins such as ln.domain.Edges(...). Got {type(keys).__name__}."
         )
-    listed = tuple(_plain(value) for value in keys)
+    listed = tuple(plain_value(value) for value in keys)
     made = Keys(listed)
     if alike := differ_by_case(listed):
         warnings.warn(f"{alike_in_words(alike)} If they mean the same, make them one first.", Wasteful, stacklevel=2)

@@ -4,16 +4,49 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from leastnoise.domain.axes import _within
+from leastnoise._support import toml
+from leastnoise.domain.axes import Axis, within
 from leastnoise.errors import BadDomain, Code, WrongType
 
 
+class _Calendar(Axis):
+    """Units of time in a row, from a start to a stop."""
+
+    __slots__ = ()
+    start: Any
+    stop: Any
+    unit: ClassVar[timedelta]
+
+    def _check_some(self) -> None:
+        if self.stop <= self.start:
+            word = type(self).__name__.lower().removesuffix("s")
+            raise BadDomain(f"no {word} lies between {self.start} and {self.stop}. Say start < stop.")
+
+    @property
+    def size(self) -> int:
+        return int((self.stop - self.start) // self.unit)
+
+    def key(self, position: int) -> Any:
+        return self.start + within(position, self.size) * self.unit
+
+    def index(self, key: Any) -> int | None:
+        place: int = (key - self.start) // self.unit
+        return place if 0 <= place < self.size else None
+
+    @property
+    def has_order(self) -> bool:
+        return True
+
+    def toml(self) -> str:
+        return f"{type(self).__name__.lower()} = {toml.value((self.start, self.stop))}"
+
+
 @dataclass(frozen=True, slots=True)
-class Days:
+class Days(_Calendar):
     """Days in a row.
 
     start: the first, a date, its ISO text or its midnight. stop: the day after the last.
@@ -21,32 +54,21 @@ class Days:
 
     start: date
     stop: date
+    unit: ClassVar[timedelta] = timedelta(days=1)
 
     def __post_init__(self) -> None:
         for name in ("start", "stop"):
             object.__setattr__(self, name, _day(getattr(self, name)))
-        if self.stop <= self.start:
-            raise BadDomain(f"no day lies between {self.start} and {self.stop}. Say start < stop.")
-
-    @property
-    def size(self) -> int:
-        return (self.stop - self.start).days
+        self._check_some()
 
     @property
     def first(self) -> int:
         """Days from 1970-01-01 to start."""
         return (self.start - date(1970, 1, 1)).days
 
-    def key(self, position: int) -> date:
-        return self.start + timedelta(days=_within(position, self.size))
-
-    def index(self, key: date) -> int | None:
-        place = (key - self.start).days
-        return place if 0 <= place < self.size else None
-
 
 @dataclass(frozen=True, slots=True)
-class Hours:
+class Hours(_Calendar):
     """Hours in a row, in UTC or in the table's own clock (times without a zone).
 
     start: the beginning of the first, a datetime or its ISO text. stop: the end of the last.
@@ -54,32 +76,21 @@ class Hours:
 
     start: datetime
     stop: datetime
+    unit: ClassVar[timedelta] = timedelta(hours=1)
 
     def __post_init__(self) -> None:
         for name in ("start", "stop"):
             object.__setattr__(self, name, _moment(getattr(self, name)))
         if (self.start.tzinfo is None) != (self.stop.tzinfo is None):
             raise BadDomain("one end of the hours has a time zone and the other has none. Give both one, or neither.")
-        if any((end - datetime(1970, 1, 1)) % timedelta(hours=1) for end in map(_in_utc, (self.start, self.stop))):
+        if any((end - datetime(1970, 1, 1)) % self.unit for end in map(_in_utc, (self.start, self.stop))):
             raise BadDomain("hours begin on the hour, those with a time zone on one of UTC. Give ends that do.")
-        if self.stop <= self.start:
-            raise BadDomain(f"no hour lies between {self.start} and {self.stop}. Say start < stop.")
-
-    @property
-    def size(self) -> int:
-        return int((self.stop - self.start) / timedelta(hours=1))
+        self._check_some()
 
     @property
     def first(self) -> int:
         """Hours from 1970-01-01 00:00 to start."""
-        return int((_in_utc(self.start) - datetime(1970, 1, 1)) / timedelta(hours=1))
-
-    def key(self, position: int) -> datetime:
-        return self.start + timedelta(hours=_within(position, self.size))
-
-    def index(self, key: datetime) -> int | None:
-        place = (key - self.start) // timedelta(hours=1)
-        return place if 0 <= place < self.size else None
+        return (_in_utc(self.start) - datetime(1970, 1, 1)) // self.unit
 
 
 def _day(end: Any) -> date:

@@ -6,18 +6,16 @@ No loop goes over nodes: keys are numbered by their first appearance, and parent
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from leastnoise.domain.axes import Keys, _plain
-from leastnoise.domain.public_tables import read_arrow
-from leastnoise.domain.tree import Tree
-from leastnoise.domain.tree_shape import Integers, TreeShape
-from leastnoise.errors import BadDomain, MissingParameter, UnknownColumn, WrongType
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from leastnoise.domain.axes import Keys, plain_value
+from leastnoise.domain.public_files import read_arrow
+from leastnoise.domain.tree import Integers, Tree, TreeShape
+from leastnoise.errors import BadDomain, MissingParameter, WrongType
 
 
 def of_columns(source: Any, levels: Sequence[str]) -> Tree:
@@ -82,22 +80,14 @@ def _table(source: Any, levels: Sequence[str], columns: Sequence[str]) -> pa.Tab
         raise MissingParameter(
             'The levels of a tree are named from the coarsest to its leaves: "state", "county".', parameter="levels"
         )
-    table = read_arrow(source)
-    for name in columns:
-        if table.column_names.count(name) > 1:
-            raise BadDomain(f'two columns of the public table are called "{name}". Rename one.')
-        if name not in table.column_names:
-            raise UnknownColumn.among_columns(name, table.column_names)
+    table = read_arrow(source, columns)
     if not table.num_rows:
         raise BadDomain("the table of the tree has no rows: there is no key.")
-    return table.select(list(dict.fromkeys(columns)))
+    return table
 
 
 def _numbered(column: pa.ChunkedArray, name: str) -> tuple[Integers, list[Any]]:
     """The number of each row's key, -1 where it is missing; and the keys, by first appearance."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     array = column.combine_chunks()
     array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
     if pa.types.is_dictionary(array.type):
@@ -108,7 +98,7 @@ def _numbered(column: pa.ChunkedArray, name: str) -> tuple[Integers, list[Any]]:
     codes = np.asarray(made.indices.fill_null(-1), dtype=np.int64)
     found = made.dictionary.to_pylist()
     simple = pa.types.is_string(array.type) or pa.types.is_integer(array.type) or pa.types.is_large_string(array.type)
-    values = found if simple else [_plain(key) for key in found]
+    values = found if simple else [plain_value(key) for key in found]
     kinds = {type(key).__name__ for key in values}
     if not kinds <= {"str", "int", "bool", "date"}:
         raise WrongType(

@@ -1,4 +1,4 @@
-"""An axis made of another: with one more bin for every other value, or with labels for its keys."""
+"""An axis made of another: with one more bin for nulls or for every other value, or with labels for its keys."""
 
 from __future__ import annotations
 
@@ -6,14 +6,50 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from leastnoise.domain.axes import Axis, Keys, OrNull, is_text
+from leastnoise.domain.axes import Axis, Keys, is_text, within
 from leastnoise.errors import BadDomain, WrongType
 
 OTHER = "missing or other"
 
 
+class _OneMoreBin(Axis):
+    """An axis with one more bin at its end, whose key is its label."""
+
+    __slots__ = ()
+    axis: Axis
+
+    @property
+    def label(self) -> Any:
+        """The key of that bin."""
+        return None
+
+    @property
+    def size(self) -> int:
+        return self.axis.size + 1
+
+    def key(self, position: int) -> Any:
+        return self.label if position == self.axis.size else self.axis.key(position)
+
+    @property
+    def inner(self) -> Axis:
+        return self.axis.inner
+
+
 @dataclass(frozen=True, slots=True)
-class OrOther:
+class OrNull(_OneMoreBin):
+    """An axis with one more bin at its end, for rows whose key is null.
+
+    axis: the axis without it.
+    """
+
+    axis: Axis
+
+    def index(self, key: Any) -> int | None:
+        return self.axis.size if key is None else self.axis.index(key)
+
+
+@dataclass(frozen=True, slots=True)
+class OrOther(_OneMoreBin):
     """An axis with one more bin at its end, "missing or other": for nulls, and for values that are none of its keys.
 
     So no row is outside. In frames and files its label is a text among texts; a column of numbers, days or ends keeps
@@ -26,7 +62,7 @@ class OrOther:
     label: str = OTHER
 
     def __post_init__(self) -> None:
-        if isinstance(self.axis, OrNull | OrOther):
+        if isinstance(self.axis, _OneMoreBin):
             raise BadDomain("the axis already has a bin for nulls or for others, which takes nulls as well: once.")
         if not isinstance(self.label, str) or not is_text(self.label) or not self.label.strip():
             raise WrongType(f"the label of the bin for all other values must be a text. Got {self.label!r} instead.")
@@ -37,13 +73,6 @@ class OrOther:
                 f"{self.label!r}. Give that bin another label."
             )
 
-    @property
-    def size(self) -> int:
-        return self.axis.size + 1
-
-    def key(self, position: int) -> Any:
-        return self.label if position == self.axis.size else self.axis.key(position)
-
     def index(self, key: Any) -> int | None:
         """The position of a key: the last for its label, or None. A key that somebody mistyped has none."""
         if key is None or key == self.label:
@@ -52,7 +81,7 @@ class OrOther:
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class Labelled(Axis):
     """An axis whose keys are published under other names: 1 and 2 in the rows, "men" and "women" in the release.
 
     axis: how rows are binned. labels: a text for each of its keys, in order, each once.
@@ -62,7 +91,7 @@ class Labelled:
     labels: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        if isinstance(self.axis, OrNull | OrOther | Labelled):
+        if isinstance(self.axis, _OneMoreBin | Labelled):
             raise BadDomain("labels are for keys alone. Give them first, and then a bin for nulls or others.")
         if not all(isinstance(label, str) and is_text(label) for label in self.labels):
             raise WrongType("labels must be texts. Put numbers in quotes.")
@@ -76,19 +105,31 @@ class Labelled:
         return self.axis.size
 
     def key(self, position: int) -> str:
-        if not 0 <= position < self.size:
-            raise IndexError("no bin has that index")
-        return self.labels[position]
+        return self.labels[within(position, self.size)]
 
     def index(self, key: str) -> int | None:
         return self.labels.index(key) if key in self.labels else None
 
+    @property
+    def inner(self) -> Axis:
+        return self.axis.inner
+
 
 def innermost(axis: Axis) -> Axis:
     """The axis by which rows are binned, without labels and without bins for nulls or others."""
-    while isinstance(axis, OrNull | OrOther | Labelled):
-        axis = axis.axis
-    return axis
+    return axis.inner
+
+
+def has_order(axis: Axis) -> bool:
+    """Whether the keys of an axis have an order that everybody knows (ranges, edges, steps, days, hours, and lists of
+    numbers or dates that rise), or one that was declared (`Ordered`). A bin for nulls or others, which is the last, is
+    not part of it."""
+    return axis.inner.has_order
+
+
+def ordered_size(axis: Axis) -> int:
+    """How many keys have the order: all but the bin for nulls or others."""
+    return axis.size - isinstance(axis, _OneMoreBin)
 
 
 def key_cell(axis: Axis, key: Any) -> Any:

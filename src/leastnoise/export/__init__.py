@@ -1,6 +1,6 @@
 """Numbers for spreadsheets: CSV and Excel files that say what was promised, and what may be believed."""
 
-from leastnoise.export.csv_file import write_csv
-from leastnoise.export.workbook import write_tables_workbook, write_workbook
+from leastnoise.export.csv_files import write_csv
+from leastnoise.export.workbook import write_workbook
 
-__all__ = ["write_csv", "write_tables_workbook", "write_workbook"]
+__all__ = ["write_csv", "write_workbook"]

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from leastnoise._support import validation
-from leastnoise._support.multiples import above, below, checked_step, nearest
 from leastnoise._support.outputs import CSV_MARK
 from leastnoise._support.validation import Number
 from leastnoise._support.version import VERSION
-from leastnoise.releases.estimate import Estimate
+from leastnoise.export.multiples import above, below, checked_step, nearest
 from leastnoise.releases.limit_errors import PLAUSIBLE
 
 if TYPE_CHECKING:
+    from leastnoise.releases.estimate import Estimate
     from leastnoise.releases.published import Published
     from leastnoise.releases.summary import SummaryRelease
 
@@ -62,7 +62,7 @@ def cells(name: str, column: Any, step: float | None) -> list[Any]:
 
 _PREDICTED_ENDS = (
     f"kept_low and kept_high, error_low and error_high: between them are {100 * PLAUSIBLE:.0f} % of the tables that "
-    "the counts of the look cannot tell apart."
+    "the counts of this release cannot tell apart."
 )
 _ROUNDINGS = {
     **dict.fromkeys(("value", "mean", "quantile", "sum", "count", "noisy", "denoised", "cumulative"), nearest),
@@ -77,6 +77,37 @@ def _plain(value: Any) -> Any:
     if not math.isfinite(value):  # not told, or an interval without an end
         return None
     return value if value.is_integer() else float(f"{value:.{DIGITS}g}")
+
+
+def decimals(columns: Mapping[str, Sequence[Any]]) -> dict[str, int]:
+    """By column, after how many decimals its numbers are within their error: of each value that stands beside the ends
+    of its interval, two digits of half the width of a typical one."""
+    names = list(columns)
+    found: dict[str, int] = {}
+    for place, low in enumerate(names):
+        value = names[place - 1] if low == "low" else low.removesuffix("_low")
+        high = f"{low.removesuffix('low')}high"
+        if not low.endswith("low") or value == low or not {value, high} <= set(names):
+            continue
+        ends = zip(columns[low], columns[high], strict=True)
+        widths = [last - first for first, last in ends if None not in (first, last)]
+        typical = float(np.median(widths)) / 2 if widths else 0.0
+        if typical > 0:
+            found |= dict.fromkeys((value, low, high), min(DIGITS, max(0, 1 - math.floor(math.log10(typical)))))
+    return found
+
+
+def crossed(columns: Mapping[str, Sequence[Any]]) -> list[list[Any]]:
+    """The values of a table of two keys as a rectangle, the second key across; nothing of other tables."""
+    names = list(columns)
+    if names[2:3] != ["value"]:
+        return []
+    down, across = (list(dict.fromkeys(columns[name])) for name in names[:2])
+    if len(down) * len(across) != len(columns["value"]):
+        return []
+    values = list(columns["value"])
+    rows = [[key, *values[place * len(across) :][: len(across)]] for place, key in enumerate(down)]
+    return [[f"{names[0]} \\ {names[1]}", *across], *rows]
 
 
 def _notes(
@@ -104,7 +135,7 @@ def _ends(shown: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _interval_in_words(published: Published | SummaryRelease, confidence: float, names: tuple[str, ...]) -> str:
-    promise = published.interval(confidence).promise if isinstance(published, Estimate) else "every bin"
+    promise = published._promised_of(confidence)
     return (
         f"{' and '.join(names)} are the ends of {100 * confidence:.4g} % intervals, {_HOLD[promise]}. "
         f"{published.provenance.covered_in_words('They')}"

@@ -9,24 +9,19 @@ import datetime
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from leastnoise import errors
-from leastnoise._support import atomic_files
-from leastnoise._support.multiples import checked_step
-from leastnoise._support.number_format import rounded
+from leastnoise._support import files
+from leastnoise._support.immutable import Frozen
 from leastnoise._support.outputs import WORKBOOK_MARK
+from leastnoise._support.text import rounded
 from leastnoise._support.validation import Number
-from leastnoise.export.sheets import MAX_WHOLE, Sheet, cells, sheet
-from leastnoise.releases.table_set import table_name
-
-if TYPE_CHECKING:
-    from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
-    from leastnoise.releases.crosstabs import CrosstabsRelease
-    from leastnoise.releases.estimate import Estimate
-    from leastnoise.releases.published import Published
-    from leastnoise.releases.summary import SummaryRelease
+from leastnoise.export.sheets import MAX_WHOLE, Sheet, crossed, decimals, sheet
+from leastnoise.export.table_sheets import table_sheets
+from leastnoise.releases.table_set import TableSet, table_name
 
 MAX_ROWS = 1_048_576  # of a sheet, by the format
 MAX_TABLES = 200
@@ -38,30 +33,31 @@ _FIRST = "About"
 
 
 def write_workbook(
-    published: Published | SummaryRelease,
+    published: Any,
     path: str | os.PathLike[str],
     *,
-    estimate: Estimate | None = None,
+    estimate: Any = None,
     confidence: Number = 0.95,
     round_to: Number | None = None,
 ) -> Path:
-    """Write the file whole or not at all; see `Published.to_excel`."""
+    """Write the file whole or not at all; see `Spreadsheets.to_excel`."""
     _check_package()
-    atomic_files.check_writable(path, "workbook")
-    made = sheet(published, estimate=estimate, confidence=confidence, round_to=round_to)
+    asked: dict[str, Any] = {"estimate": estimate, "confidence": confidence, "round_to": round_to}
+    if isinstance(published, TableSet):
+        return _write_tables(published, path, asked)
+    files.check_writable(path, "workbook")
+    made = sheet(published, **asked)
     _check_rows(max(map(len, made.columns.values())))
     return _write(path, made.notes, [], {"Numbers": made})
 
 
-def write_tables_workbook(
-    release: CrosstabsRelease,
-    path: str | os.PathLike[str],
-    *,
-    estimate: CrosstabsEstimate | None = None,
-    confidence: Number = 0.95,
-    round_to: Number | None = None,
-) -> Path:
-    """Write the file of a set whole or not at all; see `CrosstabsRelease.to_excel`."""
+def _write_tables(release: Any, path: str | os.PathLike[str], asked: dict[str, Any]) -> Path:
+    """A sheet a table, behind a list of them."""
+    if release.kind != "tables":
+        raise errors.InvalidParameter(
+            "A workbook has denoised tables beside the release that they were made from: release.to_excel(path, "
+            "estimate=estimate). Or write a folder of CSV files: to_csv."
+        )
     if len(release.tables) > MAX_TABLES:
         raise errors.InvalidParameter(
             f"A workbook of {len(release.tables):,} sheets helps nobody: {MAX_TABLES} tables at most. to_csv(folder) "
@@ -69,30 +65,30 @@ def write_tables_workbook(
         )
     for table in release.tables:
         _check_rows(release.workload.cells_of(table))
-    _check_package()
-    atomic_files.check_writable(path, "workbook")
-    names = _sheet_names(map(table_name, release.tables))
+    files.check_writable(path, "workbook")
+    estimate, names = asked["estimate"], _sheet_names(map(table_name, release.tables))
     beside = [] if estimate is None else ["error of a denoised cell"]
     sheets, contents = {}, [["sheet", "table", "cells", "standard deviation of a cell", *beside]]
-    for table, name in zip(release.tables, names, strict=True):
-        one = sheet(release[table], estimate=None, confidence=confidence, round_to=round_to)
-        better = None if estimate is None else estimate[table]
-        columns = {} if better is None else release[table]._denoised_columns(better, confidence)
-        found = {column: cells(column, values, checked_step(round_to)) for column, values in columns.items()}
-        sheets[name] = Sheet(one.notes, {**one.columns, **found})
-        count = release.workload.cells_of(table)
-        error = [] if better is None else [better.errors_in_words()]
-        contents.append([name, table_name(table), f"{count:,}", rounded(release.std[table]), *error])
+    for name, (table, made) in zip(names, table_sheets(release, **asked), strict=True):
+        sheets[name] = made
+        error = [] if estimate is None else [estimate[table].errors_in_words()]
+        cells = f"{release.workload.cells_of(table):,}"
+        contents.append([name, table_name(table), cells, rounded(release.std[table]), *error])
     denoised = [] if estimate is None else [f"denoised: {estimate.errors_in_words()}"]
-    return _write(path, [*release.explain().splitlines(), *denoised], contents, sheets)
+    rectangles = {name: crossed(made.columns) for name, made in sheets.items()}
+    return _write(path, [*release.explain().splitlines(), *denoised], contents, sheets, rectangles)
 
 
 def _write(
-    path: str | os.PathLike[str], notes: Sequence[str], contents: Sequence[Sequence[str]], sheets: Mapping[str, Sheet]
+    path: str | os.PathLike[str],
+    notes: Sequence[str],
+    contents: Sequence[Sequence[str]],
+    sheets: Mapping[str, Sheet],
+    rectangles: Mapping[str, list[list[Any]]] = Frozen(),
 ) -> Path:
     import xlsxwriter
 
-    with atomic_files.replacing(path, "workbook") as unfinished:
+    with files.replacing(path, "workbook") as unfinished:
         book = xlsxwriter.Workbook(unfinished, {"constant_memory": True, "strings_to_formulas": False})
         book.set_properties({"comments": WORKBOOK_MARK.decode(), "created": datetime.datetime(2000, 1, 1)})
         wrapped, bold = book.add_format({"text_wrap": True, "valign": "top"}), book.add_format({"bold": True})
@@ -105,20 +101,49 @@ def _write(
             for place, text in enumerate(cells):
                 about.write_string(row, place, text, bold if cells is contents[0] else None)
         for name, made in sheets.items():
-            _fill(book.add_worksheet(name), made, bold, book.add_format({"num_format": "0"}))
+            _fill(book.add_worksheet(name), made, rectangles.get(name, []), _Formats(book))
         book.close()
     return Path(path)
 
 
-def _fill(page: Any, made: Sheet, bold: Any, whole: Any) -> None:
-    """The names in the first row, which stays in view, and a row a bin; whole numbers are shown whole."""
+class _Formats:
+    """How numbers are shown: each way is made once a book."""
+
+    def __init__(self, book: Any) -> None:
+        self._book, self._made, self.bold = book, dict[str, Any](), book.add_format({"bold": True})
+
+    def of(self, value: Any, decimals: int | None) -> Any:
+        """Long whole numbers whole, and others to so many decimals; None where the usual way will do."""
+        if _is_long(value):
+            return self._shown("0")
+        if decimals is None or not isinstance(value, float):
+            return None
+        return self._shown(f"0.{'0' * decimals}" if decimals else "0")
+
+    def _shown(self, pattern: str) -> Any:
+        if pattern not in self._made:
+            self._made[pattern] = self._book.add_format({"num_format": pattern})
+        return self._made[pattern]
+
+
+def _fill(page: Any, made: Sheet, rectangle: list[list[Any]], formats: _Formats) -> None:
+    """The names in the first row, which stays in view, and a row a bin, with as many decimals as the error has; to the
+    right of them the values of a table of two columns as a rectangle."""
     page.freeze_panes(1, 0)
+    digits = decimals(made.columns)
     for place, (name, column) in enumerate(made.columns.items()):
         page.set_column(place, place, max([WIDE, *(len(f"{value:.0f}") + 2 for value in column if _is_long(value))]))
-        page.write_string(0, place, name, bold)
-    for row, values in enumerate(zip(*made.columns.values(), strict=True), 1):
-        for place, value in enumerate(values):
-            _write_cell(page, row, place, value, whole)
+        page.write_string(0, place, name, formats.bold)
+    right = len(made.columns) + 1
+    for place, text in enumerate(rectangle[0] if rectangle else []):
+        page.write_string(0, right + place, _text(text)[:MAX_CELL], formats.bold)
+    rows = zip(*made.columns.values(), strict=True)
+    for row, (values, beside) in enumerate(zip_longest(rows, rectangle[1:], fillvalue=()), 1):
+        for place, (name, value) in enumerate(zip(made.columns, values, strict=True)):
+            _write_cell(page, row, place, value, formats.of(value, digits.get(name)))
+        for place, value in enumerate(beside):
+            decimal = digits.get("value") if place else None
+            _write_cell(page, row, right + place, value, formats.of(value, decimal))
 
 
 def _is_long(value: Any) -> bool:
@@ -127,13 +152,13 @@ def _is_long(value: Any) -> bool:
     return number and MANY_DIGITS <= abs(value) < MAX_WHOLE and float(value).is_integer()
 
 
-def _write_cell(page: Any, row: int, place: int, value: Any, whole: Any) -> None:
+def _write_cell(page: Any, row: int, place: int, value: Any, shown: Any) -> None:
     if value is None:
         return
     if isinstance(value, bool):
         page.write_boolean(row, place, value)
     elif isinstance(value, int | float) and abs(value) < MAX_WHOLE:
-        page.write_number(row, place, value, whole if _is_long(value) else None)
+        page.write_number(row, place, value, shown)
     else:
         page.write_string(row, place, _text(value)[:MAX_CELL])
 

@@ -13,9 +13,11 @@ import os
 from reprlib import repr as short
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from leastnoise import errors
-from leastnoise.domain import Cells, Domain
+from leastnoise.domain import Domain
 from leastnoise.graphs import Graph, files
 
 GRAPH_NAMES = ("path", "cycle", "grid")
@@ -43,10 +45,7 @@ def shape(domain: Domain | None) -> tuple[int, ...]:
         raise errors.MissingParameter(
             "these bins do not say how they lie in a grid. Give a file of edges, or make a Graph.grid in Python."
         )
-    lengths: list[int] = []
-    for axis in domain.axes:
-        lengths += [axis.height, axis.width] if isinstance(axis, Cells) else [axis.size]
-    return tuple(lengths)
+    return tuple(length for axis in domain.axes for length in axis.shape)
 
 
 def _keys(domain: Domain | None, bins: int) -> list[int | str]:
@@ -61,9 +60,6 @@ def _keys(domain: Domain | None, bins: int) -> list[int | str]:
 
 
 def _from_files(edges: files.Path, nodes: files.Path | None, keys: list[int | str]) -> Graph:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     try:
         bins = pa.array(keys)
         bins = bins.cast(pa.int64() if pa.types.is_integer(bins.type) else pa.large_string())

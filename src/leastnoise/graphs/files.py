@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import os
 from reprlib import repr as short
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from leastnoise import errors
 from leastnoise._support import parquet
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Path = str | os.PathLike[str]
 COORDINATE_COLUMNS = ("lon", "lat")
@@ -24,8 +24,6 @@ COORDINATE_COLUMNS = ("lon", "lat")
 
 def read_nodes(path: Path, name: str, places: tuple[str, str] | None) -> tuple[pa.Array, NDArray[np.float64] | None]:
     """The names of the nodes, and where they are (None where the file does not have them and none were asked for)."""
-    import pyarrow.compute as pc
-
     present = _columns(path)
     if places is None and set(COORDINATE_COLUMNS) <= set(present):
         places = COORDINATE_COLUMNS
@@ -46,9 +44,6 @@ def read_edges(
     path: Path, ends: tuple[str, str], weight: str | None, names: pa.Array
 ) -> tuple[NDArray[np.int32], NDArray[np.float64] | None]:
     """Pairs of node numbers, m x 2, and a weight for each if a column is named."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     table = _read(path, [*ends, *([weight] if weight else [])])
     pairs = np.empty((table.num_rows, 2), dtype=np.int32)
     for side, end in enumerate(ends):
@@ -70,9 +65,6 @@ def read_edges(
 
 
 def _columns(path: Path) -> list[str]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
         return list(pq.read_schema(path).names)
     except (OSError, pa.ArrowException):
@@ -80,8 +72,6 @@ def _columns(path: Path) -> list[str]:
 
 
 def _read(path: Path, columns: list[str]) -> pa.Table:
-    import pyarrow as pa
-
     present = _columns(path)
     for column in columns:
         if column not in present:
@@ -96,8 +86,6 @@ def _read(path: Path, columns: list[str]) -> pa.Table:
 
 def _names(table: pa.Table, column: str, path: Path) -> Any:
     """The column in one piece: int64, or strings."""
-    import pyarrow as pa
-
     values = table[column]
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
@@ -117,8 +105,6 @@ def _names(table: pa.Table, column: str, path: Path) -> Any:
 
 def _floats(table: pa.Table, column: str, path: Path) -> NDArray[np.float64]:
     """NaN for a null: refused with the other numbers that are not finite."""
-    import pyarrow as pa
-
     try:
         return np.asarray(table[column].cast(pa.float64()).to_numpy(), dtype=np.float64)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):

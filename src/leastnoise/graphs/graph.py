@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise.graphs import files, foreign, places
+from leastnoise.graphs import foreign, places
 
 if TYPE_CHECKING:
     import networkx as nx
     from scipy.sparse import csr_array
+
+    from leastnoise.graphs import files
 
 Integers = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -42,6 +44,8 @@ class Graph:
     edges: Integers  # m x 2, u < v, in increasing order
     weights: Floats | None = None  # one for each edge, above zero; None: all are 1
     coordinates: Floats | None = field(default=None, repr=False)  # size x 2: longitude and latitude, or x and y
+    grid_shape: tuple[int, ...] | None = field(default=None, init=False, repr=False)  # of what `grid` made, else None
+    periodic: bool = field(default=False, init=False, repr=False)  # whether the ends of that grid meet
 
     def __post_init__(self) -> None:
         _orderly(self.size, self.edges)
@@ -134,6 +138,8 @@ class Graph:
         weight: the column of the edges' weights, if any.
         coordinates: the columns of longitude and latitude; without, lon and lat where the file has both.
         """
+        from leastnoise.graphs import files  # Arrow, which graphs of arrays do without
+
         names, points = files.read_nodes(nodes, node, coordinates)
         pairs, heavy = files.read_edges(edges, ends, weight, names)
         return cls.from_edges(len(names), pairs, weights=heavy, coordinates=points)
@@ -196,7 +202,10 @@ class Graph:
             pairs.append(np.stack([place.take(keep, axis).ravel(), ahead.take(keep, axis).ravel()], axis=1))
         edges = np.sort(np.concatenate(pairs), axis=1)
         edges = edges[np.lexsort((edges[:, 1], edges[:, 0]))]
-        return cls(size, edges.astype(np.int32))
+        graph = cls(size, edges.astype(np.int32))
+        object.__setattr__(graph, "grid_shape", lengths)
+        object.__setattr__(graph, "periodic", periodic)
+        return graph
 
     @cached_property
     def _rows(self) -> tuple[NDArray[np.int64], Integers, Integers]:
@@ -265,6 +274,8 @@ class Graph:
         return places.nearest(self.coordinates, where, reach)
 
     def __reduce__(self) -> tuple[Any, ...]:
+        if self.grid_shape is not None:
+            return partial(Graph.grid, periodic=self.periodic), (self.grid_shape,)
         return Graph, (self.size, self.edges, self.weights, self.coordinates)
 
     def __repr__(self) -> str:

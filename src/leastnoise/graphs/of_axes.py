@@ -12,22 +12,19 @@ The bins of null keys and of others have no neighbour along their axis.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date
-from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastnoise import errors
-from leastnoise.domain import Axis, Cells, Days, Domain, Edges, Hours, IntegerRange, Keys, Steps, innermost
+from leastnoise.domain import Domain
 from leastnoise.graphs import Graph
-
-ALWAYS_ORDERED = (IntegerRange, Edges, Steps, Days, Hours, Cells)
 
 
 def ordered_axes(domain: Domain) -> tuple[str, ...]:
     """The names of the axes that have an order and more than one bin."""
-    return tuple(name for name, axis in zip(domain.names, domain.axes, strict=True) if axis.size > 1 and _ordered(axis))
+    return tuple(
+        name for name, axis in zip(domain.names, domain.axes, strict=True) if axis.size > 1 and axis.inner.is_chain
+    )
 
 
 def graph_along(domain: Domain, names: Sequence[str]) -> Graph:
@@ -42,30 +39,6 @@ def graph_along(domain: Domain, names: Sequence[str]) -> Graph:
     pairs = [np.zeros((0, 2), dtype=np.int64)]
     for k, (name, axis) in enumerate(zip(domain.names, domain.axes, strict=True)):
         if name in names:
-            ends = _neighbours(axis)
+            ends = axis.inner.neighbours()
             pairs.append(np.stack([place.take(end, axis=k).ravel() for end in ends.T], axis=1))
     return Graph.from_edges(domain.size, np.concatenate(pairs))
-
-
-def _ordered(axis: Axis) -> bool:
-    axis = innermost(axis)
-    return isinstance(axis, ALWAYS_ORDERED) or (isinstance(axis, Keys) and _rising(axis.values))
-
-
-def _rising(keys: Sequence[object]) -> bool:
-    """Whether a list of keys rises: dates in any steps, whole numbers in equal ones (others are more often codes)."""
-    if isinstance(keys[0], date):
-        return all(a < b for a, b in pairwise(keys))  # type: ignore[operator]
-    if type(keys[0]) is int:
-        steps = {b - a for a, b in pairwise(keys)}  # type: ignore[operator]
-        return len(steps) == 1 and min(steps) > 0
-    return False
-
-
-def _neighbours(axis: Axis) -> NDArray[np.int64]:
-    """Pairs of positions on one axis that are next to each other."""
-    axis = innermost(axis)
-    if isinstance(axis, Cells):
-        return Graph.grid((axis.height, axis.width)).edges.astype(np.int64)
-    first = np.arange(axis.size - 1, dtype=np.int64)
-    return np.stack([first, first + 1], axis=1)

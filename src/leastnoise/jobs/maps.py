@@ -12,13 +12,14 @@ from leastnoise.releases.mean import MeanRelease
 from leastnoise.releases.release import Release
 
 if TYPE_CHECKING:
+    from leastnoise.curator.queries.query import Query
     from leastnoise.graphs import Graph
     from leastnoise.jobs.file import Job
 
 
 def zones_of(job: Job, made: Any) -> Zones | None:
     """The zones of the one column that is asked for, where [table] makes it by `within`; None otherwise."""
-    by = job.arguments().get("by", [])
+    by = job.by
     text = job.table.get("within", {}).get(by[0]) if len(by) == 1 else None
     if text is None or not isinstance(made, Release | MeanRelease):
         return None
@@ -35,14 +36,14 @@ def graph_of(job: Job, made: Any) -> Graph | None:
     return _network(job, made.domain, made.bins)
 
 
-def check_network(job: Job, domain: Any) -> None:
+def check_network(job: Job, query: Query) -> None:
     """Refuse a network that does not fit the bins before anything is paid."""
     if "nodes" in job.output and "graph" not in job.output:
         raise errors.MissingParameter(
             f"{job.file.place('output', 'nodes')}: nodes say where junctions are; write also graph, which are joined."
         )
-    if "graph" in job.output and domain is not None:
-        _network(job, domain, domain.size)
+    if "graph" in job.output and query.domain is not None:
+        _network(job, query.domain, query.domain.size)
 
 
 def _network(job: Job, domain: Any, bins: int) -> Graph:

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import TYPE_CHECKING, Any
 
 from leastnoise import errors
+from leastnoise.jobs.fields import LIMITS
 
 if TYPE_CHECKING:
     from leastnoise.privacy.sensitivity import ChosenClip
     from leastnoise.releases.limit_suggestion import LimitSuggestion
 
-NAMES = ("max_rows", "max_per_bin", "max_bins")
 
+def with_proposed(
+    given: Mapping[str, Any], path: str | os.PathLike[str], taken: Container[str] = LIMITS
+) -> dict[str, Any]:
+    """The arguments of a question with the limits of the preliminary release in the file at `path`.
 
-def with_proposed(given: Mapping[str, Any], path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The arguments of a question with the limits of the look in the file at `path`.
-
-    Limits that are given stay as they are; those of them that are equal to what the look proposes are known to come
-    from it.
+    Limits that are given stay as they are; those of them that are equal to what it proposes are known to come
+    from it. taken: the limits that the question has; a count has no bins.
     """
-    found = load_look(path, "limits")
-    typed = {name: given[name] for name in NAMES if given.get(name) is not None}
+    found = proposed_limits(path)
+    typed = {name: given[name] for name in LIMITS if given.get(name) is not None}
     if not typed:
-        return {**given, **found.limits}
+        return {**given, **{name: limit for name, limit in found.limits.items() if name in taken}}
     marked = {name: found.limits[name] for name, value in typed.items() if found.limits.get(name) == value}
     return {**given, **typed, **marked}
 
@@ -32,7 +33,7 @@ def with_proposed(given: Mapping[str, Any], path: str | os.PathLike[str]) -> dic
 def proposed_clip(path: str | os.PathLike[str], column: str) -> ChosenClip:
     """The clip in the file at `path`, which must be one of this column."""
     from leastnoise.releases.clip_suggestion import ClipSuggestion
-    from leastnoise.releases.loading import load
+    from leastnoise.releases.file_format import load
 
     found = load(path)
     if not isinstance(found, ClipSuggestion):
@@ -52,16 +53,16 @@ def proposed_clip(path: str | os.PathLike[str], column: str) -> ChosenClip:
     return found.clip
 
 
-def load_look(path: str | os.PathLike[str], parameter: str) -> LimitSuggestion:
-    """The look in the file at `path`, which was given as this parameter."""
+def proposed_limits(path: str | os.PathLike[str]) -> LimitSuggestion:
+    """The preliminary release in the file at `path`, which proposes limits."""
+    from leastnoise.releases.file_format import load
     from leastnoise.releases.limit_suggestion import LimitSuggestion
-    from leastnoise.releases.loading import load
 
     found = load(path)
     if not isinstance(found, LimitSuggestion):
         raise errors.WrongType(
             f"{os.fspath(path)!r} has no proposed limits, but {type(found).__name__}. Give a file that suggest_limits "
             "(leastnoise suggest-limits) wrote.",
-            parameter=parameter,
+            parameter="limits",
         )
     return found

@@ -22,7 +22,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from leastnoise import errors
-from leastnoise._support import atomic_files
+from leastnoise._support import files
 
 if TYPE_CHECKING:
     from leastnoise.curator.budget import Budget
@@ -46,7 +46,7 @@ class Record:
     def write(self, release_path: str) -> None:
         """Keep it beside the release; on disk when this returns."""
         text = json.dumps({"leastnoise run": FORMAT, **asdict(self)}, indent=1)
-        atomic_files.rewrite(release_path + SUFFIX, text + "\n")
+        files.rewrite(release_path + SUFFIX, text + "\n")
 
     def withdraw(self, release_path: str, earlier: Record | None, budget: Budget | None) -> None:
         """Put back what was known earlier, after a failure before anything was paid."""

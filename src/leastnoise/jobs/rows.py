@@ -1,9 +1,11 @@
 """What one row is, on the command line and in a job's [table]: columns joined in or derived, and a row for each unit.
 
-They act in one order: --join, --within, --derive, --lattice, --where, --per-unit, --having. Each is written as text:
+They act in one order: --join, --within, --nearest, --derive, --lattice, --where, --per-unit, --having. Each
+is written as text:
 
     --join zones.csv:zone_id              columns of a public table, by a column that both have (or pickup=zone_id)
     --within zone=zones.geojson:name,lon,lat        the zone that holds a point, by the property that names it
+    --nearest node=nodes.parquet,edges.parquet,lon,lat,250      the nearest junction, within 250 metres
     --derive night="hour < 6"
     --lattice cell=lon,lat,0.01
     --per-unit trips=count --per-unit spent=sum:fare:0.01 --per-unit home=mode:zone
@@ -12,10 +14,12 @@ They act in one order: --join, --within, --derive, --lattice, --where, --per-uni
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from leastnoise import errors
 from leastnoise.errors import Code
+from leastnoise.jobs import fields
+from leastnoise.jobs.fields import SECTIONS
 from leastnoise.jobs.statistics import Call
 
 if TYPE_CHECKING:
@@ -29,6 +33,7 @@ def shaped(
     *,
     join: Sequence[str] = (),
     within: Mapping[str, str] | None = None,
+    nearest: Mapping[str, str] | None = None,
     derive: Mapping[str, str] | None = None,
     lattice: Mapping[str, str] | None = None,
     where: str | None = None,
@@ -38,6 +43,7 @@ def shaped(
 ) -> Table:
     """The table with what these texts add to its rows, or leave of them; `path` says where a file lies."""
     from leastnoise.curator.table import lattice as cells
+    from leastnoise.graphs import Graph
 
     for text in join:
         file, on = parse_join(text)
@@ -45,6 +51,9 @@ def shaped(
     for name, text in (within or {}).items():
         file, key, lon, lat = parse_zones(text)
         table = table.within(path(file), lon=lon, lat=lat, name=name, key=key)
+    for name, text in (nearest or {}).items():
+        nodes, edges, named = parse_nearest(text)
+        table = table.nearest(Graph.from_parquet(path(nodes), path(edges)), name=name, **named)
     table = table.derive(**derive) if derive else table
     made = {name: cells(*parse_lattice(text)) for name, text in (lattice or {}).items()}
     table = table.derive(**made) if made else table
@@ -77,6 +86,21 @@ def parse_zones(text: str) -> tuple[str, str | None, str, str]:
     if not file or len(names) not in (2, 3) or not all(names):
         raise wrong("within", text, "a file, a colon, the property that names a zone, and the columns of a point")
     return file, names[0] if len(names) == 3 else None, names[-2], names[-1]
+
+
+def parse_nearest(text: str) -> tuple[str, str, dict[str, Any]]:
+    """nodes.parquet,edges.parquet,lon,lat,250: two files, the columns of a point and metres; and the width of a kernel
+    and over how many nodes it spreads a row, where they are given."""
+    names = [name.strip() for name in text.split(",")]
+    try:
+        nodes, edges, lon, lat, within = names[:5]
+        more = dict(zip(("kernel_width", "spread"), map(fields.number, names[5:7]), strict=False))
+        named = {"lon": lon, "lat": lat, "within": fields.number(within), **more}
+    except ValueError:
+        nodes, named = "", {}
+    if not (nodes and edges and named["lon"] and named["lat"] and len(names) <= 7):
+        raise wrong("nearest", text, "a file of nodes, one of edges, the columns of a point, and a number of metres")
+    return nodes, edges, named
 
 
 def parse_lattice(text: str) -> tuple[str, str, float]:
@@ -112,17 +136,9 @@ def _is_number(text: str) -> bool:
     return True
 
 
-EXAMPLES = {
-    "join": "zones.csv:zone_id", "within": "zone=zones.geojson:name,lon,lat", "derive": 'night="hour < 6"',
-    "lattice": "cell=lon,lat,0.01", "per_unit": "spent=sum:fare:0.01", "label": "edu=education",
-}  # fmt: skip
-
-
-def wrong(option: str, text: str, needed: str) -> errors.InvalidParameter:
-    """An option's text that is not what is `needed`."""
+def wrong(name: str, text: str, needed: str) -> errors.InvalidParameter:
+    """The text of a field of [table] that is not what is `needed`."""
+    field = SECTIONS["table"][name]
     return errors.InvalidParameter(
-        f"--{option.replace('_', '-')} takes {needed}. Got {text!r} instead.",
-        parameter=option,
-        value=text,
-        example={option: Code(EXAMPLES[option], EXAMPLES[option])},
+        f"{field.flag} takes {needed}. Got {text!r} instead.", parameter=name, value=text, example={name: field.example}
     )

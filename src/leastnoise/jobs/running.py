@@ -17,15 +17,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leastnoise import errors
-from leastnoise._support import atomic_files, csv_folders, outputs
-from leastnoise.jobs.file import ROW_NAMES, WRITTEN, Job
+from leastnoise._support import files, outputs
+from leastnoise.jobs.fields import ROWS, WRITTEN
+from leastnoise.jobs.file import Job
 from leastnoise.jobs.record import Record, read_record
 from leastnoise.jobs.rows import shaped
 from leastnoise.jobs.sheets import folder_of, write
 
 if TYPE_CHECKING:
-    from leastnoise.curator.publish import Answer
     from leastnoise.curator.queries.query import Query
+    from leastnoise.curator.release import Answer
     from leastnoise.curator.request import PrivacyRequest
     from leastnoise.curator.table import Table
     from leastnoise.privacy.strength import Strength
@@ -48,26 +49,28 @@ class Run:
     query: the question, of a table that is opened and not read.
     request: how private; the ledger is opened.
     again: pay for a new release although there is one, or one was paid for and lost.
+    keeps_record: whether a second run does nothing, as of a job in a file; a command that is typed twice is refused.
     """
 
     job: Job
     query: Query
     request: PrivacyRequest
     again: bool = False
+    keeps_record: bool = True
 
     @classmethod
     def of(cls, job: Job, *, again: bool = False) -> Run:
         """The run of a job: its table and its ledger are opened, and no row is read."""
-        return cls.asking(job, job.kind.ask(open_table(job), job.arguments()), again=again)
+        return cls.asking(job, query_of(job), again=again)
 
     @classmethod
-    def asking(cls, job: Job, query: Query, *, again: bool = False) -> Run:
+    def asking(cls, job: Job, query: Query, *, again: bool = False, keeps_record: bool = True) -> Run:
         """The run of a job whose question was made before."""
-        return cls(job, query, _request(job, query.mechanisms), again)
+        return cls(job, query, request_of(job, query.mechanisms), again, keeps_record)
 
     def expect(self) -> Any:
         """What the release would be like; free. Refuses one that could not be paid for."""
-        return self.query.expect(**arguments(self.request))
+        return self.query.expect(**_arguments(self.request))
 
     def preview(self) -> Any:
         """The same, whether or not it could be paid for."""
@@ -76,12 +79,17 @@ class Run:
     def rehearse(self) -> Any | Done:
         """What `do` would release; where that was done before, what there is. Refuses what `do` would, and pays and
         writes nothing."""
+        if not self.keeps_record:
+            expected = self._expected_release()
+            self._check_files()
+            self._check_new()
+            return expected
         made, _, _ = self._earlier()
         return self._expected_release() if made is None else Done(made, False, self.files)
 
     def _expected_release(self) -> Any:
         expected = self.expect()
-        refuse_weak(expected.strength, bool(self.job.privacy.get("force")))
+        _refuse_weak(expected.strength, bool(self.job.privacy.get("force")))
         return expected
 
     @property
@@ -100,6 +108,9 @@ class Run:
     def _earlier(self) -> tuple[Answer | None, Record | None, Answer | None]:
         """What an earlier run released and this one need not; its record; and what lies at the path. Refuses files that
         could not be written, and what needs a person's --again."""
+        if not self.keeps_record:
+            self.rehearse()
+            return None, None, None
         self._check_files()
         before = _release_at(self.files["release"])
         record = self._settled()
@@ -109,9 +120,9 @@ class Run:
         """Everything that will be written can be, before anything is paid."""
         from leastnoise.jobs import maps
 
-        maps.check_network(self.job, self.query.domain)
+        maps.check_network(self.job, self.query)
         paths = list(self.files.values())
-        if "estimate" in self.files and not self.job.kind.denoises(self.query):
+        if "estimate" in self.files and not self.job.question.denoises(self.query):
             place = self.job.file.place("output", "estimate")
             raise errors.InvalidParameter(f"{place}: this kind of release cannot be denoised. Leave estimate out.")
         if len({os.path.realpath(path) for path in paths}) < len(paths):
@@ -119,14 +130,33 @@ class Run:
         for name, path in self.files.items():
             for module, package in _NEEDS.get(name, {}).items():
                 if find_spec(module) is None:
-                    place, extra = self.job.file.place("output", name), "excel" if name == "excel" else "report"
-                    raise errors.MissingPackage.named(package, f"{place}: {name}", extra=extra)
+                    place = self.job.file.place("output", name)
+                    raise errors.MissingPackage.named(package, f"{place}: {name}", extra=name)
             if name == "csv" and self.job.ask["kind"] == "crosstabs":
-                csv_folders.check(folder_of(Path(path)))
+                files.check_folder(folder_of(Path(path)))
             else:
-                atomic_files.check_writable(path, _OUTPUT_KINDS.get(name, "release"), sources=self.query.files)
+                files.check_writable(path, _OUTPUT_KINDS.get(name, "release"), sources=self.query.files)
             if name == "estimate":
                 outputs.keep_release(path)
+
+    def _check_new(self) -> None:
+        """Refuse a path that holds a release, which was paid for and would be lost, unless --again says so."""
+        path = self.files.get("release", "")
+        what = outputs.what(path) if path else None
+        if what is None:
+            return
+        if "estimate" in what:
+            raise errors.BadOutput(
+                f"{path!r} is an estimate, and a release is written. Nothing was read, paid or written. Give another "
+                "path, or delete what is there yourself."
+            )
+        if not self.again:
+            raise errors.BadOutput(
+                f"{path!r} is a release already. Nothing was read, paid or written: a release that is typed twice is "
+                "paid for twice, and the first is lost. Give another path, or pay for a new one in its place.",
+                parameter="again",
+                example={"again": True},
+            )
 
     def known(self) -> Record | None:
         """What is known of earlier runs; a record without a release has paid for one and lost it. Reads no row."""
@@ -173,6 +203,10 @@ class Run:
     def _release(self, known: Record | None, before: Answer | None) -> Answer:
         """Pay, read, draw and write, between two states of the record."""
         path, budget = self.files["release"], self.request.budget
+        if not self.keeps_record:
+            made = self._drawn(path)
+            made.save(path)
+            return made
         self._expected_release()
         record = Record(
             fingerprints=self.job.fingerprints(),
@@ -182,15 +216,20 @@ class Run:
             replaced=None if known is None or before is None or known.release != before.id else known.fingerprints,
         )
         record.write(path)
-        recorded(self.request, path)
         try:
-            made = self.query.release(**arguments(self.request))
+            made = self._drawn(path)
         except errors.LeastnoiseError:
             record.withdraw(path, known, budget)
             raise
         made.save(path)
         replace(record, release=made.id).write(path)
         return made
+
+    def _drawn(self, path: str) -> Answer:
+        """Debit, read and draw; the budget's history will say where the release was written."""
+        if self.request.budget is not None:
+            self.request.budget._file = path
+        return self.query.release(**_arguments(self.request))
 
     def _write_others(self, made: Any) -> None:
         """What is made of the release alone, for free."""
@@ -219,11 +258,14 @@ class Run:
 
 
 _OUTPUT_KINDS: dict[str, outputs.Kind] = {"page": "page", "csv": "csv", "excel": "workbook"}
-_NEEDS = {
-    "page": {"altair": "altair", "vl_convert": "vl-convert-python"},
-    "excel": {"xlsxwriter": "xlsxwriter"},
-}  # modules that what is written needs, and the packages that have them
+_NEEDS = {"excel": {"xlsxwriter": "xlsxwriter"}}  # modules that what is written needs, and the packages that have them
 _DATE = " A path with {date:%Y-%m} in it is another every month."
+
+
+def query_of(job: Job) -> Query:
+    """The question, of a table that is opened and not read."""
+    table = open_table(job)
+    return job.question.ask(table, job.arguments(table))
 
 
 def open_table(job: Job) -> Table:
@@ -232,7 +274,7 @@ def open_table(job: Job) -> Table:
 
     given = dict(job.table)
     source, labels = given.pop("source"), given.pop("labels", {})
-    rows = {name: given.pop(name) for name in ROW_NAMES if name in given}
+    rows = {name: given.pop(name) for name in ROWS if name in given}
     joined = rows.pop("join", [])
     paths = _where(job, source) if isinstance(source, str) else [_where(job, each) for each in source]
     join = [joined] if isinstance(joined, str) else joined
@@ -241,14 +283,15 @@ def open_table(job: Job) -> Table:
 
 def _where(job: Job, source: str) -> str:
     """A path from the folder of the job; on Spark an address, or the name of a table, as it is."""
-    from leastnoise.curator.engines.spark_names import is_address, is_table_name
+    from leastnoise.curator.engines.spark_sources import is_address, is_table_name
 
     path = job.path(source)
     by_name = job.table.get("engine", "duckdb") != "duckdb" and is_table_name(source) and not os.path.exists(path)
     return source if by_name or is_address(source) else path
 
 
-def _request(job: Job, mechanisms: tuple[str, ...]) -> PrivacyRequest:
+def request_of(job: Job, mechanisms: tuple[str, ...]) -> PrivacyRequest:
+    """How private, as one checked value; the ledger is opened. mechanisms: those that the question may have."""
     from leastnoise.curator.budget import Budget
     from leastnoise.curator.request import PrivacyRequest
 
@@ -268,18 +311,12 @@ def _request(job: Job, mechanisms: tuple[str, ...]) -> PrivacyRequest:
     return PrivacyRequest(**given, mechanisms=mechanisms)
 
 
-def arguments(request: PrivacyRequest) -> dict[str, Any]:
+def _arguments(request: PrivacyRequest) -> dict[str, Any]:
     """The request as the arguments of `release` and `expect`."""
     return {field.name: getattr(request, field.name) for field in fields(request) if field.name != "mechanisms"}
 
 
-def recorded(request: PrivacyRequest, path: str) -> None:
-    """The budget's history will say where the release was written."""
-    if request.budget is not None:
-        request.budget._file = path
-
-
-def refuse_weak(strength: Strength | None, force: bool) -> None:
+def _refuse_weak(strength: Strength | None, force: bool) -> None:
     """Refuse a promise that protects nobody, unless that is forced: here nobody may read a warning."""
     if strength is None or force or not strength.protects_nobody:
         return
@@ -320,7 +357,7 @@ def _in_words(reason: Exception) -> str:
 
 def _release_at(path: str) -> Answer | None:
     """The release at the path; None where nothing is there."""
-    from leastnoise.releases.loading import load
+    from leastnoise.releases.file_format import load
 
     if not os.path.exists(path) or not os.path.getsize(path):
         return None

@@ -13,7 +13,11 @@ from leastnoise import errors, stats
 
 _CLIPPED = ("sum", "mean", "variance", "std", "share")
 _TAKEN = ("keys", "max_rows", "max_per_bin", "max_bins", "weights", "nulls")  # what `summarize` itself is given by name
-EXAMPLES = [{"stat": "flights=count"}, {"stat": "delay=mean:dep_delay:-30:180"}, {"stat": "late=rate:dep_delay > 15"}]
+EXAMPLES = [
+    {"statistics": {"flights": "count"}},
+    {"statistics": {"delay": "mean:dep_delay:-30:180"}},
+    {"statistics": {"late": "rate:dep_delay > 15"}},
+]
 
 
 class Call(NamedTuple):
@@ -34,10 +38,12 @@ def parse(pairs: Iterable[tuple[str, str]]) -> dict[str, stats.Statistic]:
     for name, text in pairs:
         if name in made:
             raise errors.InvalidParameter(
-                f"Two statistics are called {name!r}. Give each its own name.", parameter="stat"
+                f"Two statistics are called {name!r}. Give each its own name.", parameter="statistics"
             )
         if name in _TAKEN:
-            raise errors.InvalidParameter(f"A statistic cannot be called {name!r}. Use another name.", parameter="stat")
+            raise errors.InvalidParameter(
+                f"A statistic cannot be called {name!r}. Use another name.", parameter="statistics"
+            )
         made[name] = call_of(name, text).made()
     return made
 
@@ -59,25 +65,21 @@ def call_of(name: str, text: str) -> Call:
         f"The statistic {name!r} is count, share, rate:CONDITION, one of {', '.join(_CLIPPED)} with its column and "
         f"the ends of one value, mean:fare:0:100, or a ratio of two such columns, ratio:fare:0:100:miles:0:50. Got "
         f"{text!r} instead.",
-        parameter="stat",
+        parameter="statistics",
         value=text,
         example=EXAMPLES,
     )
 
 
 def _ends(pair: list[str], whole: str) -> stats.Ends:
-    low, high = (number(end, whole, "stat") for end in pair)
+    low, high = (_number(end, whole) for end in pair)
     return low, high
 
 
-def number(text: str, whole: str, option: str) -> float:
-    """The number that `text`, a part of the `whole` of an option, is."""
+def _number(text: str, whole: str) -> float:
     try:
         return float(text)
     except ValueError:
         raise errors.InvalidParameter(
-            f"{text!r} in {whole!r} is no number.",
-            parameter=option,
-            value=whole,
-            example=EXAMPLES if option == "stat" else {option: "flights=4"},
+            f"{text!r} in {whole!r} is no number.", parameter="statistics", value=whole, example=EXAMPLES
         ) from None

@@ -9,23 +9,28 @@
     map zone_map            values on the coordinates of a graph; zones in the colour of their value
     path weights            how a denoiser chose
     limits                  what limits leave out, and the noise they need
-    budget                  what was spent, and when
+    budget                  what was spent, and what is left
 
 Nothing global is touched: pyplot is not imported, and `picture.figure.savefig("picture.png")` writes a file.
 """
 
 from leastnoise._support.calls import explain_public
-from leastnoise.plot.bins import estimate, release
-from leastnoise.plot.choices import path, weights
-from leastnoise.plot.comparison import comparison
-from leastnoise.plot.curves import cumulative
-from leastnoise.plot.guarantees import profile, tradeoff
-from leastnoise.plot.limits import limits
-from leastnoise.plot.maps import map  # noqa: A004
-from leastnoise.plot.spending import budget
-from leastnoise.plot.tables import table
-from leastnoise.plot.trees import tree
-from leastnoise.plot.zones import zone_map
+from leastnoise.plot.drawing import (
+    budget,
+    comparison,
+    cumulative,
+    estimate,
+    limits,
+    map,  # noqa: A004
+    path,
+    profile,
+    release,
+    table,
+    tradeoff,
+    tree,
+    weights,
+    zone_map,
+)
 
 __all__ = [
     "budget", "comparison", "cumulative", "estimate", "limits", "map", "path", "profile", "release", "table",

@@ -35,7 +35,7 @@ def attack_curve(most_found: Callable[[ArrayLike], Floats]) -> AttackCurve:
     first sample after 0 there is no chord, and the line rises straight up at 0; after the last one there is none, and F
     is at most F(1).
 
-    >>> from leastnoise.privacy.guarantee import PureDP
+    >>> from leastnoise.privacy.guarantees import PureDP
     >>> curve = attack_curve(lambda rates: 1 - PureDP(1).tradeoff(rates))
     >>> float(round(np.interp(1 / (1 + np.e), *curve), 10)), round(np.e / (1 + np.e), 10)
     (0.7310585786, 0.7310585786)

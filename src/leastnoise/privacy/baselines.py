@@ -18,8 +18,7 @@ from flint import arb
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.calls import explain_public
-from leastnoise._support.over_arrays import over_arrays
-from leastnoise._support.validation import Number
+from leastnoise._support.validation import Number, over_arrays
 from leastnoise.privacy.calibration import proof
 from leastnoise.privacy.distributions import Laplace
 

@@ -12,24 +12,22 @@ from flint import arb
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.directed_rounding import next_down
 from leastnoise._support.validation import Number
 from leastnoise.privacy import calibration
 from leastnoise.privacy.accounting.bracket import Bracket, check_accuracy, epsilon_bracket
-from leastnoise.privacy.accounting.guarantees import (
-    SAMPLING_NOTE,
-    Accounted,
-    BoundedRangeDP,
-    LaplaceDP,
-    SampledGaussianDP,
-)
-from leastnoise.privacy.accounting.parts import counted, parts_of
 from leastnoise.privacy.calibration import proof
-from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, Guarantee, PureDP, pure_mu
+from leastnoise.privacy.guarantees import (
+    SAMPLING_NOTE,
+    ApproxDP,
+    GaussianDP,
+    Guarantee,
+    PureDP,
+    ReleaseGuarantee,
+    SampledGaussianDP,
+    counted,
+    dominating_pairs,
+)
 from leastnoise.privacy.neighbours import Neighbours
-from leastnoise.privacy.repeated import Repeatable, Repeated
-
-Composable = Guarantee | Repeated | Accounted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +58,7 @@ def _promised(guarantee: ApproxDP) -> tuple[float, float, str]:
     return guarantee.epsilon, guarantee.delta, guarantee.neighbours
 
 
-def compose(*guarantees: Composable, delta: Number | None = None, accuracy: Number = 1e-3) -> Guarantee:
+def compose(*guarantees: Guarantee, delta: Number | None = None, accuracy: Number = 1e-3) -> ReleaseGuarantee:
     """The guarantee of everything together: GaussianDP where all parts are, otherwise the best valid ApproxDP
     at this total delta (PureDP where all parts are pure and no delta is given).
 
@@ -69,15 +67,14 @@ def compose(*guarantees: Composable, delta: Number | None = None, accuracy: Numb
     delta: of the total; needed where Gaussian parts stand beside others.
     accuracy: how far epsilon may be above the least one, relatively, where the accountant is asked.
 
-    Gaussian parts add exactly, mu^2 = sum mu_i^2, even when later ones are chosen after seeing earlier ones.
-    For all else the accountant brackets the least epsilon (`leastnoise.accounting`): the answer is an ApproxDP with
+    Gaussian parts add exactly, mu^2 = sum mu_i^2 (Dong, Roth & Su 2022), even when later ones are chosen after seeing
+    earlier ones. For all else the accountant brackets the least epsilon (`leastnoise.accounting`): where the pair
+    (P_i, Q_i) dominates the i-th part whatever was seen before, the product of all pairs dominates them together
+    (Theorem 10 of Zhu, Dong & Wang 2022), and its privacy loss is the sum of theirs. The answer is an ApproxDP with
     `lower`, proved too small. What is asked may depend on earlier answers there; which guarantees, and how many of
-    them, is fixed beforehand. Three closed forms compete with it, and the least is taken:
-
-    - basic: pure epsilons and approximate (epsilon, delta)s add; several Gaussians do so at equal shares of
-      the delta that is left;
-    - shifted: with E and D the sums of the others, delta(epsilon) <= D + (1 - D) delta_G(epsilon - E; mu);
-    - all-mu: pure parts enter as GaussianDP, and the approximate ones shift what results.
+    them, is fixed beforehand. Some parts are too large for its grid of losses, so the plain sum stands beside it, and
+    the smaller of both is taken: with E the sum of the pure and approximate epsilons, D = 1 - prod (1 - delta_i), and
+    mu the Gaussian parts together, delta(epsilon) <= D + (1 - D) delta_G(epsilon - E; mu).
 
     >>> total = compose(*[GaussianDP.of(sigma=20)] * 100)
     >>> round(total.to_approx(delta=1e-6).epsilon, 9)
@@ -89,42 +86,41 @@ def compose(*guarantees: Composable, delta: Number | None = None, accuracy: Numb
     _check_parts(guarantees)
     side = _common_neighbours(guarantees)
     counts = counted(guarantees)
-    known = all(isinstance(part, (PureDP, ApproxDP, GaussianDP)) for part in counts)
     if all(isinstance(part, GaussianDP) for part in counts):
         return GaussianDP(_root_sum_of_squares(counts), side)
+    summands = _summands(counts)
     if delta is None:
-        return _without_delta(counts, side)
+        return _without_delta(summands, side)
     total = validation.number("delta", delta)
-    worst = _at_worst(counts)
-    closed, allowed = math.inf if worst is None else _mixed_epsilon(worst, total), check_accuracy(accuracy)
-    bracket = _accounted(guarantees, total, allowed, needed=worst is None) if closed else Bracket(0.0, 0.0)
-    epsilon = closed if len(counts) == 1 == sum(counts.values()) and known else min(closed, bracket.upper)
+    closed, allowed = math.inf if summands is None else summed_epsilon(summands, total), check_accuracy(accuracy)
+    bracket = _accounted(guarantees, total, allowed, needed=summands is None) if closed else Bracket(0.0, 0.0)
+    alone = len(guarantees) == 1 and isinstance(guarantees[0], ReleaseGuarantee)  # its closed form is the least
+    epsilon = closed if alone else min(closed, bracket.upper)
     sampled = any(isinstance(part, SampledGaussianDP) for part in counts)
     return Composition(epsilon, total, side, min(bracket.lower, epsilon), SAMPLING_NOTE if sampled else "")
 
 
-def _at_worst(counts: Counter[Any]) -> Counter[Any] | None:
-    """The same with epsilon-DP in place of the noise that gives it; None where there are others, which have no closed
-    form."""
+def _summands(counts: Counter[Guarantee]) -> Counter[Any] | None:
+    """What the plain sum takes each part for; None where one has no sum."""
     plain: Counter[Any] = Counter()
     for part, times in counts.items():
-        plain[part.to_pure() if isinstance(part, (LaplaceDP, BoundedRangeDP)) else part] += times
-    return plain if all(isinstance(part, (PureDP, ApproxDP, GaussianDP)) for part in plain) else None
+        plain[part.summand()] += times
+    return None if None in plain else plain
 
 
 def _check_parts(guarantees: Iterable[object]) -> None:
     if not guarantees:
         raise errors.MissingParameter("Nothing to compose. Give guarantees, such as GaussianDP(0.2).")
     for part in guarantees:
-        if not isinstance(part, Repeatable):
+        if not isinstance(part, Guarantee):
             raise errors.WrongType(
                 "compose takes PureDP, ApproxDP, GaussianDP, LaplaceDP or SampledGaussianDP. Got "
                 f"{type(part).__name__} instead. A release carries its guarantee: compose(a.guarantee, b.guarantee)."
             )
 
 
-def _common_neighbours(guarantees: Iterable[Composable]) -> Neighbours:
-    neighbours = {part.neighbours for part in guarantees}  # type: ignore[union-attr]
+def _common_neighbours(guarantees: Iterable[Guarantee]) -> Neighbours:
+    neighbours = {part.neighbours for part in guarantees}
     if len(neighbours) > 1:
         raise errors.InvalidParameter(
             'Guarantees for "add-remove" and "replace" neighbours protect different changes, so their sum promises '
@@ -135,24 +131,24 @@ def _common_neighbours(guarantees: Iterable[Composable]) -> Neighbours:
     return neighbours.pop()
 
 
-def _without_delta(counts: Counter[Any], side: Neighbours) -> PureDP | ApproxDP:
+def _without_delta(summands: Counter[Any] | None, side: Neighbours) -> PureDP | ApproxDP:
     """Epsilons, and the chances of failing, add."""
-    if not all(isinstance(part, (PureDP, ApproxDP, LaplaceDP, BoundedRangeDP)) for part in counts):
+    if summands is None or _of_kind(summands, GaussianDP):
         raise errors.MissingParameter(
             "Gaussian parts beside others, and sampled ones, give one epsilon for each delta, so the total needs to "
             "know yours.",
             parameter="delta",
             example={"delta": 1e-6},
         )
-    epsilon = _sum_up(_terms(counts, "epsilon"))
-    approx = _of_kind(counts, ApproxDP)
+    epsilon = _sum_up(_terms(summands, "epsilon"))
+    approx = _of_kind(summands, ApproxDP)
     return ApproxDP(epsilon, _any_of(approx), side) if approx else PureDP(epsilon, side)
 
 
-def _accounted(guarantees: Iterable[Composable], delta: float, accuracy: float, *, needed: bool) -> Bracket:
-    """The accountant's bounds; none where it cannot help and the closed forms can."""
+def _accounted(guarantees: Iterable[Guarantee], delta: float, accuracy: float, *, needed: bool) -> Bracket:
+    """The accountant's bounds; none where it cannot help and the sum can."""
     try:
-        parts = parts_of(guarantees)
+        parts = dominating_pairs(guarantees)
         bracket = epsilon_bracket(parts, delta, accuracy) if parts else Bracket(0.0, 0.0)
     except (errors.OutOfRange, OverflowError) as failed:
         if not needed:
@@ -170,8 +166,8 @@ def _accounted(guarantees: Iterable[Composable], delta: float, accuracy: float, 
     return bracket
 
 
-def _mixed_epsilon(counts: Counter[Any], delta: float) -> float:
-    """The least of the three closed forms."""
+def summed_epsilon(counts: Counter[Any], delta: float) -> float:
+    """E + epsilon_G at the delta that the approximate parts leave."""
     pure, approx, gaussian = (_of_kind(counts, kind) for kind in (PureDP, ApproxDP, GaussianDP))
     spent = _any_of(approx) if approx else 0.0
     if spent > delta:
@@ -180,31 +176,12 @@ def _mixed_epsilon(counts: Counter[Any], delta: float) -> float:
             f"for. Ask for delta > {spent!r}."
         )
     left = _delta_left(delta, spent)
-    plain, others = [*_terms(pure, "epsilon"), *_terms(approx, "epsilon")], _terms(approx, "epsilon")
-    routes = []
-    if not gaussian:
-        routes.append(_sum_up(plain))
-    if left > 0:
-        if gaussian:
-            share = max(0.0, next_down(left / sum(gaussian.values())))
-            if share:
-                alone = [
-                    (calibration.epsilon(sigma=1.0, delta=share, sensitivity=part.mu), n)
-                    for part, n in gaussian.items()
-                ]
-                routes.append(_sum_up([*plain, *alone]))
-            routes.append(_sum_up([*plain, (_epsilon_of(gaussian, left), 1)]))
-        as_mu = Counter(gaussian)
-        for part, times in pure.items():
-            if part.epsilon:
-                as_mu[GaussianDP(pure_mu(part.epsilon))] += times
-        routes.append(_sum_up([*others, (_epsilon_of(as_mu, left), 1)]))
-    if not routes:
+    if gaussian and not left:
         raise errors.InvalidParameter(
             f"The approximate parts spend all of delta = {delta:g}, so none is left for the Gaussian ones. "
             "Ask for a larger total delta."
         )
-    return min(routes)
+    return _sum_up([*_terms(pure, "epsilon"), *_terms(approx, "epsilon"), (_epsilon_of(gaussian, left), 1)])
 
 
 def _of_kind(counts: Counter[Any], kind: type) -> Counter[Any]:

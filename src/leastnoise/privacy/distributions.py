@@ -20,9 +20,8 @@ from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
 from leastnoise import errors
-from leastnoise._support.directed_rounding import next_up
+from leastnoise._support.rounding import next_up
 from leastnoise._support.validation import Floats
-from leastnoise.privacy import two_draws
 from leastnoise.privacy.calibration import proof
 
 LARGEST_SCALE = 1e306  # of noise that we draw or wrap: its quantiles are doubles, too
@@ -109,7 +108,9 @@ class Gaussian:
 
     def pair_half_widths(self, low: ArrayLike, high: ArrayLike, confidence: float) -> Floats:
         """The same for each pair of ends: an h that holds for every ratio between them."""
-        return two_draws.of_gaussian(self, low, high, confidence)
+        from leastnoise.privacy.noise_sums import pair_half_widths  # which knows both distributions
+
+        return pair_half_widths(self, low, high, confidence)
 
     def at_or_above(self, k: Floats | NDArray[np.int64]) -> Floats:
         """P(noise >= k grid), on a grid."""
@@ -199,7 +200,9 @@ class Laplace:
 
     def pair_half_widths(self, low: ArrayLike, high: ArrayLike, confidence: float) -> Floats:
         """The same for each pair of ends: an h that holds for every ratio between them."""
-        return two_draws.of_laplace(self, low, high, confidence)
+        from leastnoise.privacy.noise_sums import pair_half_widths  # which knows both distributions
+
+        return pair_half_widths(self, low, high, confidence)
 
     def at_or_above(self, k: Floats | NDArray[np.int64]) -> Floats:
         """P(noise >= k grid), on a grid: q^k/(1 + q) from k = 1 on, q = exp(-g/b)."""

@@ -37,13 +37,26 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from flint import arb, fmpq
+from flint import arb
 
-from leastnoise._support.directed_rounding import round_down
+from leastnoise._support.rounding import round_down, round_up
 from leastnoise.privacy.calibration import proof
-from leastnoise.privacy.guarantee import PureDP
+from leastnoise.privacy.calibration.proof import ball
 
 _LARGE = 700  # past this epsilon mu = 2 sqrt(epsilon + small) is taken: Phi(-t) <= e^(-t^2/2)/2
+
+
+def pure_mu(epsilon: float) -> float:
+    """mu = -2 Phi^-1(1/(1 + e^epsilon)), rounded up: the form 2 Phi^-1(e^eps/(1+e^eps)) is inf at epsilon 40.
+
+    Past 700 the simple mu = 2 sqrt(2 epsilon): Phi(-t) <= exp(-t^2/2)/2, so it is always enough.
+    """
+    if epsilon > 700:
+        with proof.precision(128):
+            return proof.upward(2 * (2 * arb(epsilon)).sqrt())
+    with proof.precision(1200):
+        mu = 2 * arb(2).sqrt() * (2 / (1 + arb(epsilon).exp())).erfcinv()
+        return max(5e-324, proof.upward(mu))
 
 
 def laplace_mu(epsilon: Fraction) -> float:
@@ -67,7 +80,7 @@ def bounded_range_mu(epsilon: Fraction) -> float:
     >>> round(bounded_range_mu(Fraction(1)) ** 2, 4)    # of the exponential mechanism; epsilon-DP alone: 1.5179
     0.3892
     """
-    return PureDP(epsilon / 2).to_gaussian().mu  # type: ignore[arg-type]
+    return pure_mu(round_up(epsilon / 2))
 
 
 def laplace_mu_squared(*, l1: Fraction, l2: Fraction, scale: Fraction) -> Fraction:
@@ -91,15 +104,15 @@ def step_prices(scale: Fraction, most: int) -> tuple[Fraction, Fraction]:
 def pure_epsilon_within(mu_squared: Fraction) -> float:
     """The largest epsilon whose mu = -2 Phi^-1(1/(1 + e^epsilon)) is within: log(Phi(mu/2)/Phi(-mu/2)), rounded down.
 
-    Past 700 mu is taken as 2 sqrt(2 epsilon) (see privacy/guarantee.py), so epsilon is mu^2/8.
+    Past 700 mu is taken as 2 sqrt(2 epsilon), so epsilon is mu^2/8.
     """
     if mu_squared > 5600:
         epsilon = round_down(mu_squared / 8)
     else:
         with proof.precision(1200):
-            tail = proof.upper_tail(_ball(mu_squared).sqrt() / 2)
+            tail = proof.upper_tail(ball(mu_squared).sqrt() / 2)
             epsilon = min(700.0, proof.downward(((1 - tail) / tail).log()))
-    while epsilon > 0 and Fraction(PureDP(epsilon).to_gaussian().mu) ** 2 > mu_squared:
+    while epsilon > 0 and Fraction(pure_mu(epsilon)) ** 2 > mu_squared:
         epsilon *= 1 - 2.0**-52
     return epsilon
 
@@ -109,13 +122,9 @@ def _mu(epsilon: Fraction, steps: int | None) -> float:
     if epsilon > _LARGE:
         whole = epsilon if steps is None else epsilon + epsilon / steps
         with proof.precision(128):
-            return proof.upward(2 * _ball(whole).sqrt())
+            return proof.upward(2 * ball(whole).sqrt())
     with proof.precision(1400):
-        tail = (-_ball(epsilon) / 2).exp()  # 2 Phi(-mu/2)
+        tail = (-ball(epsilon) / 2).exp()  # 2 Phi(-mu/2)
         if steps is not None:
-            tail = tail / (_ball(epsilon / (2 * steps))).cosh()
+            tail = tail / (ball(epsilon / (2 * steps))).cosh()
         return max(5e-324, proof.upward(2 * arb(2).sqrt() * tail.erfcinv()))
-
-
-def _ball(value: Fraction) -> proof.RealBall:
-    return arb(fmpq(value.numerator, value.denominator))

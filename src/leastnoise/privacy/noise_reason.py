@@ -14,7 +14,6 @@ ReasonCode = Literal[
     "smaller",
     "stronger",
     "budget share",
-    "share of epsilon",
     "budget of Laplace noise",
     "budget with a delta",
     "added elsewhere",
@@ -29,17 +28,12 @@ _SENTENCES: dict[ReasonCode, str] = {
     "smaller": "{} noise: less than {} noise.",
     "stronger": "{} noise: {} noise would protect nobody in practice.",
     "budget share": "{} noise: a share of a budget.",
-    "share of epsilon": "{} noise: a share of a budget's epsilon.",
     "budget of Laplace noise": "{} noise: this budget is for no other.",
     "budget with a delta": "{} noise: a budget with a delta counts in it, and it adds up exactly.",
     "added elsewhere": "The noise was added elsewhere.",
     "rank error": "{}: the least error in ranks.",
 }
 REASON_CODES = tuple(_SENTENCES)
-_NO_MU = (
-    " Laplace releases alone may spend all of that epsilon, so the budget promises (epsilon, delta) and no mu; past "
-    "its mu^2 it releases nothing else."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +52,8 @@ class NoiseReason:
         if mechanism == "exponential" or self.code == "rank error":
             return self._of_ranks(mechanism)
         name, other = mechanism.capitalize(), "Gaussian" if mechanism == "laplace" else "Laplace"
-        more = _NO_MU if self.code == "share of epsilon" else ""
         if self.other_std is None:
-            return _SENTENCES[self.code].format(name, other) + more
+            return _SENTENCES[self.code].format(name, other)
         if self.code == "stronger":
             return (
                 f"{name} noise: its standard deviation {std:.4g} is more than the {self.other_std:.4g} of {other} "
@@ -68,7 +61,7 @@ class NoiseReason:
             )
         return (
             f"{name} noise: its standard deviation {std:.4g} is less than the {self.other_std:.4g} of {other} noise "
-            f"for the same epsilon and delta.{more}"
+            f"for the same epsilon and delta."
         )
 
     def _of_ranks(self, mechanism: str) -> str:

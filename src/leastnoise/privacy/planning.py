@@ -9,14 +9,13 @@ from typing import Literal
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.directed_rounding import next_up
+from leastnoise._support.rounding import next_up
 from leastnoise._support.validation import Number
 from leastnoise.privacy import baselines, calibration
-from leastnoise.privacy.accounting.guarantees import MOST_GRID_STEPS, LaplaceDP
 from leastnoise.privacy.calibration import proof
-from leastnoise.privacy.composition import Composable, compose
+from leastnoise.privacy.composition import compose
 from leastnoise.privacy.distributions import Gaussian, Laplace, holds, laplace_reach, normal_reach, steps_within
-from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, PureDP
+from leastnoise.privacy.guarantees import MOST_GRID_STEPS, ApproxDP, GaussianDP, Guarantee, LaplaceDP, PureDP
 from leastnoise.privacy.sensitivity import l1_from_l2
 
 Mechanism = Literal["gaussian", "laplace"]
@@ -75,9 +74,14 @@ def plan(
     mechanism: Literal["auto", "gaussian", "laplace"] = "auto",
     grid: Number = 0.0,
     repeats: int = 1,
-    beside: Sequence[Composable] = (),
+    beside: Sequence[Guarantee] = (),
 ) -> Plan:
     """The least epsilon for which all `bins` noisy values lie within +-`error` at once, with this confidence.
+
+    Independent draws lie within at once with the chance P(|noise| <= error)^bins, which grows as the noise gets less:
+    the most noise that keeps this at `confidence` or above is proved in rigorous arithmetic. Then epsilon is the least
+    that allows so much noise: of Gaussian noise by Theorem 8 of Balle & Wang (2018) (see `leastnoise.epsilon`), of
+    Laplace noise l1_sensitivity/scale.
 
     error: how far off a published number may be. confidence: how often that must hold.
     bins: how many numbers are published. delta: a small probability, or 0 for Laplace noise.
@@ -127,7 +131,7 @@ def plan(
     return min(plans, key=lambda p: p.epsilon)
 
 
-def _for_all(one: Plan, repeats: int, beside: Sequence[Composable]) -> Plan:
+def _for_all(one: Plan, repeats: int, beside: Sequence[Guarantee]) -> Plan:
     """The same noise, in so many releases and beside others: what all promise together."""
     part: PureDP | LaplaceDP | GaussianDP
     if one.mechanism == "gaussian":

@@ -41,20 +41,20 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import ClassVar, Literal
 
 from leastnoise import errors
-from leastnoise._support.directed_rounding import round_down, round_up, sqrt_up
-from leastnoise.privacy.accounting.guarantees import BoundedRangeDP
+from leastnoise._support import validation
+from leastnoise._support.rounding import round_down, round_up, sqrt_up
+from leastnoise._support.validation import Number
 from leastnoise.privacy.calibration import proof
-from leastnoise.privacy.gaussian_price import laplace_mu_squared
-from leastnoise.privacy.guarantee import GaussianDP, PureDP
+from leastnoise.privacy.guarantees import BoundedRangeDP, GaussianDP, PureDP
 from leastnoise.privacy.level_tree import Node, depth_shares, depths, level_tree
 from leastnoise.privacy.neighbours import Neighbours
-from leastnoise.privacy.noise_choice import NoiseChoice, choose
-from leastnoise.privacy.noise_reason import NoiseReason
+from leastnoise.privacy.noise_plan import NoisePlan
 from leastnoise.privacy.sensitivity import Limits, Sensitivity
 from leastnoise.privacy.strength import protects_alone
+from leastnoise.privacy.vector_noise import VectorPlan, VectorPlanner
 
 INTERVAL_SHARE = Fraction(1, 4)  # of epsilon, or of mu^2
 CUTS = 2**12  # places at which the rows of one step can be divided
@@ -109,24 +109,23 @@ class RankRates:
         return tuple(own[place] for place in range(len(self.levels)))
 
 
-@dataclass(frozen=True, slots=True)
-class RankNoise:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankPlan(NoisePlan):
     """The mechanism of one release, and what it promises; `counts` is the noise of the counts for intervals."""
 
+    mechanism: Literal["exponential"] = "exponential"
+    guarantee: GaussianDP | PureDP
     rates: RankRates
-    counts: NoiseChoice | None
-    guarantee: PureDP | GaussianDP
-    delta: float | None
-    reason: NoiseReason
+    counts: VectorPlan | None
 
     @property
-    def mechanism(self) -> str:
-        """Its name."""
-        return "exponential"
+    def described(self) -> str:
+        """What a ledger says of it."""
+        return f"exponential mechanism on ranks, epsilon {float(self.rates.rate):.6g} a row"
 
 
 @dataclass(frozen=True, slots=True)
-class RankQuestion:
+class RankPlanner:
     """What decides the price: levels, groups, limits, neighbours, and the sensitivity of the counts for intervals
     (None: there are no intervals)."""
 
@@ -135,6 +134,8 @@ class RankQuestion:
     limits: Limits
     neighbours: Neighbours
     counts: Sensitivity | None
+    compares: ClassVar[bool] = False  # `promised` takes the better of two rates by itself
+    explains: ClassVar[bool] = False
 
     @property
     def _share(self) -> Fraction:
@@ -164,49 +165,78 @@ class RankQuestion:
             total += full * _mu_squared(each * self.limits.max_per_bin) + _mu_squared(each * rest)
         return total
 
-    def price(self, noise: RankNoise) -> Fraction:
+    def price(self, plan: RankPlan) -> Fraction:
         """mu^2 of quantiles and counts, rounded up."""
-        total = self.mu_squared(noise.rates.rate)
-        counts = noise.counts
-        if counts is None or self.counts is None:
-            return total
-        l1, l2 = Fraction(self.counts.l1), Fraction(self.counts.l2)
-        if counts.mechanism == "laplace":
-            return total + laplace_mu_squared(l1=l1, l2=l2, scale=Fraction(counts.scale))
-        return total + (l2 / Fraction(counts.scale)) ** 2
+        total = self.mu_squared(plan.rates.rate)
+        return total if plan.counts is None else total + self._vector.price(plan.counts)
 
-    def of_epsilon(self, epsilon: float, why: NoiseReason) -> RankNoise:
+    def laplace(self, epsilon: Number) -> RankPlan:
         """The mechanism that is epsilon-DP."""
-        rate = _checked(Fraction(epsilon) * self._share / self.epsilon(Fraction(1)))
-        counts = self._counts(epsilon=round_down(Fraction(epsilon) * INTERVAL_SHARE), delta=0, mechanism="laplace")
-        return RankNoise(RankRates(self.levels, rate), counts, PureDP(epsilon, self.neighbours), 0.0, why)
+        spend = _positive(validation.number("epsilon", epsilon))
+        rate = _checked(Fraction(spend) * self._share / self.epsilon(Fraction(1)))
+        counts = self._vector.laplace(round_down(Fraction(spend) * INTERVAL_SHARE)) if self.counts else None
+        return self._plan(rate, counts, PureDP(spend, self.neighbours), Fraction(spend), 0.0)
 
-    def of_mu_squared(self, most: Fraction, delta: float | None, why: NoiseReason) -> RankNoise:
+    def gaussian(self, mu_squared: Fraction) -> RankPlan:
         """The mechanism that costs at most this in mu^2, to 1e-9 of its rate."""
-        allowed = most * self._share
+        allowed = mu_squared * self._share
         rate = Fraction(_largest(lambda tried: self.mu_squared(Fraction(tried)) <= allowed))
-        counts = self._counts(mu_squared=most * INTERVAL_SHARE, mechanism="gaussian")
-        made = RankNoise(RankRates(self.levels, rate), counts, GaussianDP(1.0, self.neighbours), delta, why)
-        return replace(made, guarantee=GaussianDP(sqrt_up(self.price(made)), self.neighbours))
+        counts = self._vector.gaussian(mu_squared * INTERVAL_SHARE) if self.counts else None
+        made = self._plan(rate, counts, GaussianDP(1.0, self.neighbours), Fraction(0), None)
+        mu = sqrt_up(self.price(made))
+        return replace(made, guarantee=GaussianDP(mu, self.neighbours), cost=Fraction(mu) ** 2)
 
-    def of_promise(self, epsilon: float, delta: float, why: NoiseReason) -> RankNoise:
+    def promised(self, epsilon: Number, delta: Number) -> RankPlan:
         """The larger of two rates: that of epsilon-DP, and that of the mu of (epsilon, delta); the latter where
         epsilon-DP alone protects nobody."""
-        if delta == 0:
-            return self.of_epsilon(_positive(epsilon), why)
-        allowed = proof.mu(epsilon, delta) ** 2
-        pure = self.of_epsilon(epsilon, why) if epsilon else None
-        if pure is None or self.mu_squared(pure.rates.rate) < allowed * self._share:
-            return self.of_mu_squared(allowed, delta, why)
-        nobody = protects_alone(GaussianDP(sqrt_up(allowed), self.neighbours), pure.guarantee)
-        return self.of_mu_squared(allowed, delta, why) if nobody else pure
+        spend = validation.number("epsilon", epsilon)
+        if validation.is_zero(delta):
+            return self.laplace(spend)
+        chance = validation.number("delta", delta)
+        allowed = proof.mu(spend, chance) ** 2
+        pure = self.laplace(spend) if spend else None
+        if pure is not None and self.mu_squared(pure.rates.rate) >= allowed * self._share:
+            nobody = protects_alone(GaussianDP(sqrt_up(allowed), self.neighbours), pure.guarantee)
+            if not nobody:
+                return pure
+        return replace(self.gaussian(allowed), delta=chance)
 
-    def _counts(self, **asked: Any) -> NoiseChoice | None:
+    def of_sigma(self, sigma: Number, *, laplace: bool) -> RankPlan:
+        """Ranks have no noise of a standard deviation."""
+        raise errors.InvalidParameter(
+            "The exponential mechanism adds no noise that has a standard deviation. Say how private it must be.",
+            parameter="sigma",
+            value=sigma,
+            example={"epsilon": 1, "delta": 0},
+        )
+
+    @property
+    def _vector(self) -> VectorPlanner:
         """The noise of the counts for intervals."""
-        if self.counts is None:
-            return None
+        assert self.counts is not None
         l1, l2 = self.counts.l1, self.counts.l2
-        return choose(bins=2, integers=True, sensitivity=l2, l1_sensitivity=l1, neighbours=self.neighbours, **asked)
+        return VectorPlanner(
+            bins=2, integers=True, sensitivity=l2, l1_sensitivity=l1, neighbours=self.neighbours, explains=False
+        )
+
+    def _plan(
+        self,
+        rate: Fraction,
+        counts: VectorPlan | None,
+        guarantee: PureDP | GaussianDP,
+        cost: Fraction,
+        delta: float | None,
+    ) -> RankPlan:
+        rates = RankRates(self.levels, rate)
+        return RankPlan(
+            scales={},
+            cost=cost,
+            error=max(rates.rank_stds),
+            guarantee=guarantee,
+            delta=delta,
+            rates=rates,
+            counts=counts,
+        )
 
 
 def _positive(epsilon: float) -> float:

@@ -19,7 +19,7 @@ from numbers import Integral
 
 from flint import arb
 
-from leastnoise._support.directed_rounding import next_up, round_up, sqrt_up
+from leastnoise._support.rounding import next_up, round_up, sqrt_up
 from leastnoise.errors import ContributionUnbounded, InvalidParameter, WrongType
 from leastnoise.privacy.calibration import proof
 from leastnoise.privacy.neighbours import Neighbours

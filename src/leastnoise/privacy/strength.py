@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from leastnoise import errors
-from leastnoise._support import callers
-from leastnoise._support.number_format import percent_at_most
+from leastnoise._support.runtime import user_stacklevel
+from leastnoise._support.text import percent_at_most
 from leastnoise._support.validation import Floats
-from leastnoise.privacy.guarantee import ApproxDP, GaussianDP, Guarantee, Promise
+from leastnoise.privacy.guarantees import ApproxDP, GaussianDP, ReleaseGuarantee
 
 Band = Literal["strong", "moderate", "weak", "very weak", "protects nobody in practice"]
 
@@ -102,7 +102,7 @@ class Strength:
     def __str__(self) -> str:
         return f"{self.band}: {self.reason()}"
 
-    def most_found(self, guarantee: Guarantee, false_alarms: ArrayLike) -> Floats:
+    def most_found(self, guarantee: ReleaseGuarantee, false_alarms: ArrayLike) -> Floats:
         """The part of those present that an attacker with these false alarms finds at most: the smaller of what the
         guarantee says and what mu says, P[hit] <= 1 - f(P[false alarm] + chance) + chance."""
         alarms = np.asarray(false_alarms, dtype=np.float64)
@@ -169,7 +169,7 @@ def _band(found: float) -> Band:
 
 
 def judge(
-    guarantee: Promise,
+    guarantee: ReleaseGuarantee,
     *,
     mu: float | None = None,
     chance: float = 0.0,
@@ -191,7 +191,7 @@ def judge(
     return replace(known, found=found)
 
 
-def protects_alone(one: Promise, other: Promise) -> bool:
+def protects_alone(one: ReleaseGuarantee, other: ReleaseGuarantee) -> bool:
     """Whether the other guarantee is in the last band, and this one is not.
 
     >>> [protects_alone(GaussianDP(1), ApproxDP(epsilon, 1e-6)) for epsilon in (5, 3)]
@@ -205,4 +205,4 @@ def warn_if_weak(strength: Strength) -> None:
     paid or read."""
     if strength.warns:
         told = errors.WeakPromise(f"{strength.in_words()} {strength.cure()}", examples=strength.examples)
-        warnings.warn(told, stacklevel=callers.outside())
+        warnings.warn(told, stacklevel=user_stacklevel())

@@ -17,34 +17,26 @@ ends of the mean allow for.
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from leastnoise._support import validation
-from leastnoise._support.number_format import rounded
+from leastnoise._support.text import rounded
 from leastnoise._support.validation import Floats, Number
 from leastnoise.domain import Steps
 from leastnoise.domain.round_numbers import step_weights
 from leastnoise.privacy.sensitivity import ChosenClip
-from leastnoise.releases import file_format
-from leastnoise.releases.facts import Facts
-from leastnoise.releases.interval import Interval
+from leastnoise.releases.block import Interval
+from leastnoise.releases.file_format import Saved
+from leastnoise.releases.frames import Frames, Spreadsheets
 from leastnoise.releases.left_out import one_line
-from leastnoise.releases.promised import Promised
-from leastnoise.releases.provenance import Provenance
-from leastnoise.releases.quantile_histogram import read_steps
-from leastnoise.releases.release import Release, read_release, write_release
-from leastnoise.releases.spreadsheets import Spreadsheets
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from leastnoise.privacy.noise_choice import Mechanism
+from leastnoise.releases.noise import Noise, Noisy
+from leastnoise.releases.provenance import Promised, Provenance
+from leastnoise.releases.release import Release
 
 _PLACED = 1 + 2.0**-10  # of a step: a value is placed by doubles, 2^-31 of a step off at most
 
@@ -75,7 +67,7 @@ class Beyond(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class ClipSuggestion(Promised, Spreadsheets):
+class ClipSuggestion(Promised, Noisy, Frames, Spreadsheets, Saved):
     """The ends of a clip, from two private quantiles, and what they leave out.
 
     `clip` goes into a question as it is, `t.mean("fare", clip=s.clip, max_rows=5)`, whose release then says which
@@ -89,30 +81,32 @@ class ClipSuggestion(Promised, Spreadsheets):
     steps: Steps  # of the public ends
     column: str
 
+    kind: ClassVar[str] = "clip"
+    _what = "clip suggestion"
+
+    def _fits(self) -> dict[str, bool]:
+        levels, drawn, last = self.levels, self.drawn, self.steps.bins
+        whole = all((at is None) == (level in (0, 1)) for at, level in zip(drawn, levels, strict=True))
+        inside = all(at is None or 0 <= at < last for at in drawn)
+        return {
+            "counts": self.counts.values.shape == (3,) and self.counts.values.dtype == np.int64,
+            "levels": 0 <= levels[0] < levels[1] <= 1,
+            "drawn": whole and inside and (None in drawn or (drawn[0] or 0) <= (drawn[1] or 0)),
+        }
+
+    @property
+    def _file_rows(self) -> int:
+        return len(self.levels)
+
     @property
     def provenance(self) -> Provenance:
         """What is promised, to whom, and where it comes from."""
         return self.counts.provenance
 
     @property
-    def mechanism(self) -> Mechanism:
-        """Of the counts: gaussian or laplace. The quantiles are drawn by rank."""
-        return self.counts.mechanism
-
-    @property
-    def sigma(self) -> float:
-        """The standard deviation of the counts' noise that was calibrated (Laplace: scale * sqrt 2)."""
-        return self.counts.sigma
-
-    @property
-    def std(self) -> float:
-        """The standard deviation of what was drawn for the counts."""
-        return self.counts.std
-
-    @property
-    def kind(self) -> str:
-        """A clip."""
-        return "clip"
+    def noise(self) -> Noise:
+        """The noise of the counts. (The quantiles are drawn by rank.)"""
+        return self.counts.noise
 
     @property
     def within(self) -> tuple[float, float]:
@@ -141,13 +135,13 @@ class ClipSuggestion(Promised, Spreadsheets):
         return self._beyond(0.95)
 
     def _beyond(self, confidence: float) -> Beyond:
-        least, most = self._rows(confidence)
+        least, most = self._row_counts(confidence)
         about = np.clip(self.counts.values.astype(np.float64), least, most)
         return Beyond(
             *(Part(_share(about, about, at), _share(least, most, at), _share(most, least, at)) for at in (0, 2))
         )
 
-    def _rows(self, confidence: float) -> tuple[Floats, Floats]:
+    def _row_counts(self, confidence: float) -> tuple[Floats, Floats]:
         """How many rows there are at least and at most: below, between and above, all with this confidence."""
         known = np.array([self._known_empty(0), False, self._known_empty(1)])
         off = self.counts.distribution.half_width(confidence, int((~known).sum()))
@@ -179,7 +173,7 @@ class ClipSuggestion(Promised, Spreadsheets):
         if rows is None:
             below, above = self._beyond(confidence)
             return below.high, above.high
-        most, given = self._rows(confidence)[1], np.maximum(np.asarray(rows, dtype=np.float64), 1e-300)
+        most, given = self._row_counts(confidence)[1], np.maximum(np.asarray(rows, dtype=np.float64), 1e-300)
         return np.minimum(most[0] / given, 1.0), np.minimum(most[2] / given, 1.0)
 
     def explain(self) -> str:
@@ -219,19 +213,6 @@ class ClipSuggestion(Promised, Spreadsheets):
             "mean_shift": [float(shift.low), float(shift.high)],
         }
 
-    def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
-        """One Parquet file at `path`, readable by anyone. `allow_seeded` lets a test write what a seed made."""
-        file_format.refuse_seeded_noise(self.seeded, allow_seeded)
-        facts = {
-            "counts": write_release(self.counts),
-            "rows": self.counts.values.tolist(),
-            "drawn": list(self.drawn),
-            "levels": list(self.levels),
-            "steps": [self.steps.low, self.steps.high, self.steps.bins],
-            "column": self.column,
-        }
-        file_format.write(path, self._file_table(), what="clip suggestion", facts=facts)
-
 
 def rounded_outwards(steps: Steps, low: int | None, high: int | None) -> tuple[int | None, int | None]:
     """The steps of round ends at or beyond those in these steps: to a hundredth of the power of ten that their distance
@@ -247,22 +228,6 @@ def rounded_outwards(steps: Steps, low: int | None, high: int | None) -> tuple[i
     if high is not None:
         high = min(last, max(high, math.floor((math.ceil(last_value / unit) * unit - steps.low) * steps.scale)))
     return low, high
-
-
-def from_table(table: pa.Table, facts: Facts) -> ClipSuggestion:
-    """What `ClipSuggestion.save` wrote."""
-    steps, rows, drawn = read_steps(facts), np.array(facts.numbers("rows")), facts.take("drawn")
-    given = facts.numbers("levels")
-    facts.check("levels", len(given) == 2 and 0 <= given[0] < given[1] <= 1)
-    levels = (float(given[0]), float(given[1]))
-    fits = [each is None if level in (0, 1) else type(each) is int for each, level in zip(drawn, levels, strict=True)]
-    facts.check("drawn", all(fits) and all(each is None or 0 <= each < steps.bins for each in drawn))
-    facts.check("drawn", None in drawn or drawn[0] <= drawn[1])
-    facts.check("rows", rows.shape == (3,) and rows.dtype.kind == "i")
-    counts, column = read_release(rows, None, facts.facts("counts")), facts.text("column")
-    found = ClipSuggestion(counts=counts, drawn=tuple(drawn), levels=levels, steps=steps, column=column)
-    facts.finish()
-    return found
 
 
 def _share(own: Floats, others: Floats, at: int) -> float:

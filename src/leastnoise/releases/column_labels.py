@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from leastnoise._support.plain_text import key_words
+from leastnoise._support.text import key_words
 from leastnoise.domain import Domain
 from leastnoise.errors import InvalidParameter, WrongType
 from leastnoise.releases.left_out import LeftOut, left_out_in_words

@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise import errors
 from leastnoise._support.calls import explained
-from leastnoise._support.number_format import about, digits_beside, rounded
+from leastnoise._support.immutable import Frozen
+from leastnoise._support.text import about, digits_beside, rounded
 from leastnoise._support.validation import Number
 from leastnoise.domain import Axis, Domain
+from leastnoise.privacy.noise_plan import Mechanism
+from leastnoise.releases import records
 from leastnoise.releases.columns import key_columns
-from leastnoise.releases.crosstab_integers import CrosstabsIntegers
 from leastnoise.releases.estimate import KEPT
-from leastnoise.releases.frames import Frames
+from leastnoise.releases.file_format import Saved, column_of
 from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.risk_limits import RmseLimit
-from leastnoise.releases.table_set import Table, TableSet, table_name
+from leastnoise.releases.table_set import Cells, Table, TableSet, in_shapes, long_table, table_name
 from leastnoise.workload import Workload
 
 if TYPE_CHECKING:
-    from leastnoise.privacy.noise_choice import Mechanism
+    import pyarrow as pa
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+SAVED_CONFIDENCE = 0.95  # of the limits that a file has
 TABLES_NAMED = 5  # of those that are not better
 
 
@@ -48,7 +50,7 @@ class Risks(Protocol):
 
 @explained
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class CrosstabsEstimate(TableSet):
+class CrosstabsEstimate(TableSet, Saved):
     """Denoised tables. `estimate["age", "sex"]` is one of them.
 
     It keeps the promise of the release that it was made from. `rmse` is an estimate, made without the truth, of the
@@ -68,10 +70,50 @@ class CrosstabsEstimate(TableSet):
     weight: str | None = None
     make_integers: Callable[[], dict[Table, NDArray[np.int64]]] | None = field(default=None, repr=False)
 
-    @property
-    def kind(self) -> str:
-        """Denoised tables."""
-        return "tables estimate"
+    kind: ClassVar[str] = "tables estimate"
+    _what = "tables estimate"
+    _in_columns = Frozen(blocks="value", noisy="noisy")
+
+    def _fits(self) -> dict[str, bool]:
+        tables = set(self.tables)
+        return {
+            "std": set(self.std) == tables and all(std >= 0 for std in self.std.values()),
+            "risks": isinstance(self.risks, StatedRisks) and set(self.risks.by_table) == tables,
+            "workload": {name: axis.size for name, axis in self.axes.items()} == dict(self.workload.sizes),
+        }
+
+    def _facts(self) -> dict[str, Any]:
+        """With the errors of every table, as they are now."""
+        stated = StatedRisks(
+            SAVED_CONFIDENCE, self._stated(None), {table: self._stated(table) for table in self.tables}
+        )
+        return Saved._facts(replace(self, risks=stated))
+
+    def _stated(self, table: Table | None) -> StatedRisk:
+        better = self.risks.is_below(self.published_rmse if table is None else self.std[table], table)
+        return StatedRisk(self.risks.rmse(table), self.risks.rmse_at_most(SAVED_CONFIDENCE, table).value, better)
+
+    def _file_table(self) -> pa.Table:
+        """A row for every cell of every block, denoised and as it was released."""
+        names, each = self.workload.blocks, {"value": self.blocks, "noisy": self.noisy}
+        return long_table(
+            [" x ".join(block) for block in names],
+            {column: [blocks[block] for block in names] for column, blocks in each.items()},
+        )
+
+    @classmethod
+    def _loaded(cls, facts: dict[str, Any], table: pa.Table, decoder: records.Decoder) -> CrosstabsEstimate:
+        """What was saved."""
+        fields = decoder.fields(cls, facts, without=cls._in_columns)
+        axes, names = fields["axes"], fields["workload"].blocks
+        shapes = {block: tuple(axes[column].size for column in block) for block in names}
+        arrays: dict[str, Any] = {
+            field: in_shapes(column_of(table, column).astype(np.float64), shapes)
+            for field, column in cls._in_columns.items()
+        }
+        found = cls(**fields, **arrays)
+        decoder.check(found)
+        return found
 
     @property
     def rmse(self) -> float:
@@ -95,7 +137,7 @@ class CrosstabsEstimate(TableSet):
         tree). True where the gain is above 1.645 of them: that it is said, and the published tables are nearer to the
         truth in this release, has a chance of at most one in twenty, to an approximation. False says no more than that
         the gain cannot be told from chance, as it seldom can be of few cells. It is about the cells of all tables
-        together; each table has its own. None in files of earlier versions.
+        together; each table has its own.
         """
         return self.risks.is_below(self.published_rmse)
 
@@ -150,6 +192,12 @@ class CrosstabsEstimate(TableSet):
             weight=self.weight,
         )
 
+    def plot(self, **options: Any) -> Any:
+        """The denoised tables of one column as a picture: `leastnoise.plot.release`. The option `ax` is passed on."""
+        from leastnoise.releases import views
+
+        return views.plot(self, **options)
+
     def explain(self) -> str:
         """What was done, what it promises and how far off it is, in plain words."""
         held = f" Public tables were held: {', '.join(map(table_name, self.known))}." if self.known else ""
@@ -192,29 +240,9 @@ class CrosstabsEstimate(TableSet):
             "where one alone matters, use it as published."
         )
 
-    def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
-        """One Parquet file at `path` with the whole set. `allow_seeded` lets a test write what a seed made."""
-        from leastnoise.releases import crosstab_estimate_files
-
-        crosstab_estimate_files.save(self, path, allow_seeded=allow_seeded)
-
-    def to_csv(
-        self, folder: str | os.PathLike[str], *, round_to: Number | None = None, allow_seeded: bool = False
-    ) -> Path:
-        """A folder of CSV files, one a table, for spreadsheets: keys, value, its estimated error, and noisy as
-        released, below what was promised. `CrosstabsRelease.to_csv` has intervals, and these values beside.
-
-        folder: a new or empty one, or one with earlier tables of leastnoise, which are replaced.
-        round_to: round what is written to multiples of this, such as 5. Tables then add up only nearly.
-        allow_seeded: lets a test write what a seed made.
-        """
-        from leastnoise.releases import crosstab_csv
-
-        return crosstab_csv.write_estimate(self, folder, round_to=round_to, allow_seeded=allow_seeded)
-
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class CrosstabTableEstimate(Frames):
+class CrosstabTableEstimate(Cells):
     """One denoised table of a set."""
 
     values: Floats
@@ -222,16 +250,6 @@ class CrosstabTableEstimate(Frames):
     std: float  # of a cell, as released
     domain: Domain
     risks: Risks = field(repr=False)
-
-    @property
-    def columns(self) -> Table:
-        """The columns of the table; none of the total."""
-        return self.domain.names
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """How many keys each column has."""
-        return tuple(axis.size for axis in self.domain.axes)
 
     @property
     def kept(self) -> bool:
@@ -267,10 +285,6 @@ class CrosstabTableEstimate(Frames):
         limit = rounded(self.rmse_at_most(0.95).value, digits_beside(self.rmse, self.std))
         return f"{about(self.rmse, beside=self.std)}, at most {limit} (95 %){advice}"
 
-    def to_numpy(self) -> Floats:
-        """The values as an array with an axis a column."""
-        return self.values.reshape(self.shape).copy()
-
     def _columns(self) -> dict[str, Any]:
         """Key columns, `value`, and `noisy` as it was released."""
         return {**key_columns(self.domain, self.values.size), "value": self.values, "noisy": self.noisy}
@@ -279,11 +293,59 @@ class CrosstabTableEstimate(Frames):
         self, confidence: Number = 0.95, estimate: Any = None, *, for_people: bool = False
     ) -> dict[str, Any]:
         """The same with the error of a cell, estimated over the whole table."""
-        columns = Frames._shown_columns(self, confidence, estimate, for_people=for_people)
-        return {**columns, "denoised_error": np.full(self.values.size, self.rmse)}
+        columns = Cells._shown_columns(self, confidence, estimate)
+        keys = key_columns(self.domain, self.values.size, for_people=for_people)
+        return {**columns, **keys, "denoised_error": np.full(self.values.size, self.rmse)}
 
     def __repr__(self) -> str:
         return f"<CrosstabTableEstimate {table_name(self.columns)}: {self.values.size:,} cells>"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class CrosstabsIntegers(TableSet):
+    """Denoised tables in whole numbers: none below zero, and every sum is exact. `integers["age", "sex"]` is one.
+
+    They keep the promise of the release that they were made from. A cell is within about one of its estimate, so that
+    their error is that of the estimate, and at most one more.
+    """
+
+    workload: Workload
+    axes: Mapping[str, Axis]
+    arrays: Mapping[Table, Integers] = field(repr=False)  # of every table asked for, an axis a column
+    provenance: Provenance
+    weight: str | None = None
+
+    kind: ClassVar[str] = "whole tables"
+
+    def __getitem__(self, columns: str | Iterable[str]) -> CrosstabTableIntegers:
+        """The table over these columns, in any order; () is the total."""
+        table = self._known_table(columns)
+        for whole, values in self.arrays.items():
+            if set(table) <= set(whole):  # whichever it is summed from: they agree
+                summed = values.sum(axis=tuple(i for i, column in enumerate(whole) if column not in table))
+                return CrosstabTableIntegers(values=np.asarray(summed).ravel(), domain=self._domain(table))
+        raise errors.InvalidParameter(f"There is no table over {table_name(table)}.", parameter="columns")
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class CrosstabTableIntegers(Cells):
+    """One table of whole numbers of a set."""
+
+    values: Integers
+    domain: Domain
+
+    def _columns(self) -> dict[str, Any]:
+        """Key columns, and `value`."""
+        return {**key_columns(self.domain, self.values.size), "value": self.values}
+
+    def _shown_columns(
+        self, confidence: Number = 0.95, estimate: Any = None, *, for_people: bool = False
+    ) -> dict[str, Any]:
+        keys = key_columns(self.domain, self.values.size, for_people=for_people)
+        return {**Cells._shown_columns(self, confidence, estimate), **keys}
+
+    def __repr__(self) -> str:
+        return f"<CrosstabTableIntegers {table_name(self.columns)}: {self.values.size:,} cells>"
 
 
 class NoError:
@@ -302,7 +364,8 @@ class NoError:
         return False
 
 
-class StatedRisk(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class StatedRisk:
     """An error, its limit, and whether it is below that of what was published by more than chance."""
 
     rmse: float
@@ -343,3 +406,6 @@ class StatedRisks:
         if table not in self.by_table:
             raise errors.InvalidParameter(f"The file holds no error of {table_name(table)}, which was not asked for.")
         return self.by_table[table]
+
+
+records.HINTS |= {(CrosstabsEstimate, "risks"): StatedRisks, (CrosstabsEstimate, "make_integers"): None}

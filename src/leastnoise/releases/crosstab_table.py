@@ -1,4 +1,7 @@
-"""One table of a set that was released together: unbiased, and consistent with every other table of the set."""
+"""One table of a set that was released together: unbiased, and consistent with every other table of the set.
+
+Cumulative sums along one of its columns are a curve for every key of the other columns, with its band.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +9,22 @@ import math
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.validation import Number
-from leastnoise.releases import cumulative as cumulative_sums
-from leastnoise.releases.crosstab_errors import cell_half_width, difference_half_width, ratio_interval, rectangle_std
+from leastnoise._support.validation import Floats, Number
+from leastnoise.domain import has_order, ordered_size
+from leastnoise.releases import ratio_interval
+from leastnoise.releases.block import Interval, Overall, Total
+from leastnoise.releases.columns import key_columns
 from leastnoise.releases.crosstab_estimate import CrosstabTableEstimate
-from leastnoise.releases.cumulative import CumulativeTable
-from leastnoise.releases.interval import Interval, Overall, Total
+from leastnoise.releases.frames import Frames, refuse_beside
 from leastnoise.releases.release import Release
+from leastnoise.releases.table_set import Cells, table_name
 
 if TYPE_CHECKING:
     from leastnoise.domain import Axis
@@ -30,7 +35,7 @@ Where = Mapping[str, Any]  # keys by column; a column that is not named is summe
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class CrosstabTable(Release):
+class CrosstabTable(Release, Cells):
     """A table of a `CrosstabsRelease`: what any release has, with sums whose errors know that cells are correlated.
 
     `where` names cells by column: {"age": range(18, 30), "sex": "F"}; a column that is not named is summed whole.
@@ -38,15 +43,8 @@ class CrosstabTable(Release):
 
     within: CrosstabsRelease
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns of the table; none of the total."""
-        return () if self.domain is None else self.domain.names
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """How many keys each column has."""
-        return () if self.domain is None else tuple(axis.size for axis in self.domain.axes)
+    _picture = "table"
+    noise_added_to = "a cell, from all parts of the set"
 
     @property
     def one_distribution(self) -> bool:
@@ -64,15 +62,6 @@ class CrosstabTable(Release):
         differ = "at most " if self.within.workload.strategies else "about "
         return f"standard deviation {differ if self._cells_differ else ''}{self.std:.{digits}g}"
 
-    @property
-    def noise_added_to(self) -> str:
-        """What the noise is in: a cell has a part of what was added to several blocks."""
-        return "a cell, from all parts of the set"
-
-    def to_numpy(self) -> Any:
-        """The values as an array with an axis a column."""
-        return self.values.reshape(self.shape).copy()
-
     def interval(self, confidence: Number = 0.95, *, simultaneous: bool = False) -> Interval:
         """Intervals that cover the noise with this `confidence`: each cell by itself, or all of the table at once
         (`simultaneous`).
@@ -87,7 +76,7 @@ class CrosstabTable(Release):
     def _half_widths(self, confidence: float, bins: int) -> Any:
         """One for all cells, or where they differ in accuracy one for each."""
         if not self._cells_differ:
-            return cell_half_width(self.within.errors, self.columns, confidence, bins)
+            return self.within.errors.cell_half_width(self.columns, confidence=confidence, bins=bins)
         return self.within.errors.sum_half_widths(self.columns, confidence=confidence, bins=bins).ravel()
 
     def cumulative(self, column: str | None = None) -> CumulativeTable:
@@ -96,14 +85,14 @@ class CrosstabTable(Release):
 
         column: along which; not needed where only one can be meant.
         """
-        return cumulative_sums.cumulative(self, column)
+        return _cumulative(self, column)
 
     def _shown_columns(
-        self, confidence: Number = 0.95, estimate: Estimate | None = None, *, for_people: bool = False
+        self, confidence: Number = 0.95, estimate: Any = None, *, for_people: bool = False
     ) -> dict[str, Any]:
         """Keys, value, low and high; and where cumulative sums were asked for along one column, these."""
         made = Release._shown_columns(self, confidence, estimate, for_people=for_people)
-        return made | cumulative_sums.columns_beside(self, confidence)
+        return made | columns_beside(self, confidence)
 
     def _denoised_columns(self, estimate: Any, confidence: Number) -> dict[str, Any]:
         """The same cells of a denoised set, and their error, estimated over the whole table."""
@@ -131,8 +120,8 @@ class CrosstabTable(Release):
         value = self._sum(positions)
         if not all(positions.values()):
             return Total(0.0, 0.0, 0.0, 0.0)
-        std = rectangle_std(self.within.errors, self.columns, positions)
         sums = [(self.columns, positions)]
+        std = math.sqrt(max(0.0, float(self.within.errors.covariances(sums)[0, 0])))
         half = self.within.errors.combination_half_width(sums, [1.0], confidence=confidence)
         return Total(value, std, value - half, value + half)
 
@@ -146,7 +135,8 @@ class CrosstabTable(Release):
         one, other = self._rectangle(where), self._rectangle(minus)
         value = self._sum(one) - self._sum(other)
         std = math.sqrt(self.within.errors.difference_variance(self.columns, one, self.columns, other))
-        half = difference_half_width(self.within.errors, self.columns, one, other, confidence)
+        sums = [(self.columns, one), (self.columns, other)]
+        half = self.within.errors.combination_half_width(sums, [1.0, -1.0], confidence=confidence)
         return Total(value, std, value - half, value + half)
 
     def ratio(self, where: Where, over: Where | None = None, confidence: Number = 0.95) -> Overall:
@@ -159,8 +149,20 @@ class CrosstabTable(Release):
         confidence = validation.number("confidence", confidence)
         top, bottom = self._rectangle(where), self._rectangle(over)
         sums = self._sum(top), self._sum(bottom)
-        low, high = ratio_interval(self.within.errors, self.columns, sums, top, bottom, confidence)
+        low, high = self._ratio_ends(sums, [(self.columns, top), (self.columns, bottom)], confidence)
         return Overall(sums[0] / sums[1] if math.isfinite(low) else math.nan, low, high)
+
+    def _ratio_ends(
+        self, sums: tuple[float, float], pair: list[tuple[tuple[str, ...], dict[str, list[int]]]], confidence: float
+    ) -> tuple[float, float]:
+        """Fieller's interval for Gaussian noise; for Laplace noise both sums are enclosed, which is wider."""
+        half_width = self.within.errors.combination_half_width
+        if self.mechanism == "gaussian":
+            return ratio_interval.correlated_ends(
+                sums, lambda factors: half_width(pair, factors, confidence=confidence)
+            )
+        above, below = (half_width([each], [1.0], confidence=confidence, bins=2) for each in pair)
+        return ratio_interval.enclosed(sums, (above, below))
 
     def denoise(self, *_: Any, **__: Any) -> NoReturn:
         """Refused: the noise of cells is correlated, and the whole set is denoised together."""
@@ -187,7 +189,8 @@ class CrosstabTable(Release):
 
     def errors_in_words(self) -> str:
         """How far off a cell is: by the noise of the whole set as it was drawn, of which a cell is a sum."""
-        half, worst = (cell_half_width(self.within.errors, self.columns, 0.95, count) for count in (1, self.bins))
+        errors = self.within.errors
+        half, worst = (errors.cell_half_width(self.columns, confidence=0.95, bins=many) for many in (1, self.bins))
         every = f" All {self.bins:,} together are within {worst:,.4g}, with 95 % confidence." if self.bins != 1 else ""
         return f"A published number is off by at most {half:,.4g}, 95 % of the time.{every}"
 
@@ -242,3 +245,153 @@ def _positions(column: str, axis: Axis, keys: Any) -> list[int]:
             )
         found[position] = key
     return sorted(found)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class CumulativeTable(Frames):
+    """Sums from the first key of a column up to each of its keys: unbiased, so a curve may fall here and there.
+
+    table: the table that is summed. column: along which. values: an axis a column of the table; a bin for nulls or
+    others is not on the curve.
+    """
+
+    table: CrosstabTable
+    column: str
+    values: Floats
+
+    _picture: ClassVar[str] = "cumulative"
+
+    @property
+    def std(self) -> Floats:
+        """The standard deviation of every sum, in the shape of the values."""
+        found = self.table.within.errors.sum_variances(self.table.columns, [self.column])
+        return np.asarray(np.sqrt(self._on_curve(found)))
+
+    def interval(self, confidence: Number = 0.95, *, simultaneous: bool = False) -> Interval:
+        """Intervals that cover the noise with this `confidence`: each sum by itself, or all of them at once
+        (`simultaneous`), which is a band around the whole curve."""
+        half = self._on_curve(
+            self.table.within.errors.sum_half_widths(
+                self.table.columns,
+                [self.column],
+                confidence=validation.number("confidence", confidence),
+                bins=self.values.size if simultaneous else 1,
+            )
+        )
+        return Interval(self.values - half, self.values + half)
+
+    def to_numpy(self) -> Floats:
+        """The values as an array with an axis a column of the table."""
+        return self.values.copy()
+
+    def plot(self, *, confidence: Number = 0.95, ax: Any = None) -> Any:
+        """The curve with its band, or one for each key of the other columns. Returns the Axes.
+
+        confidence: of the band, each sum by itself. ax: the Axes to draw on.
+        """
+        from leastnoise.releases import views
+
+        return views.plot(self, confidence=confidence, ax=ax)
+
+    def _on_curve(self, values: NDArray[Any]) -> NDArray[Any]:
+        return np.asarray(np.take(values, range(self.values.shape[self._axis]), axis=self._axis))
+
+    @property
+    def _axis(self) -> int:
+        return self.table.columns.index(self.column)
+
+    def _columns(self) -> dict[str, Any]:
+        """Key columns (the sum goes up to that key), `value`, `std`, `low` and `high` (95 %)."""
+        return self._shown_columns()
+
+    def _shown_columns(
+        self, confidence: Number = 0.95, estimate: Estimate | None = None, *, for_people: bool = False
+    ) -> dict[str, Any]:
+        refuse_beside(estimate)
+        assert self.table.domain is not None
+        every = key_columns(self.table.domain, self.table.bins, for_people=for_people)
+        inside = self._on_curve(np.arange(self.table.bins).reshape(self.table.shape)).ravel().tolist()
+        keys = {name: [found[place] for place in inside] for name, found in every.items()}
+        low, high = self.interval(confidence)
+        numbers = {"value": self.values, "std": self.std, "low": low, "high": high}
+        return {**keys, **{name: np.asarray(each).ravel() for name, each in numbers.items()}}
+
+    def __repr__(self) -> str:
+        most = float(self.std.max())
+        return f"<CumulativeTable along {self.column}: {self.values.size:,} sums, std at most {most:.4g}>"
+
+
+def _cumulative(table: CrosstabTable, column: str | None) -> CumulativeTable:
+    """`CrosstabTable.cumulative`."""
+    name = _along(table, column)
+    axis = table.columns.index(name)
+    assert table.domain is not None
+    kept = range(ordered_size(table.domain.axes[axis]))
+    values = np.cumsum(np.asarray(table.values, dtype=np.float64).reshape(table.shape), axis=axis)
+    return CumulativeTable(table=table, column=name, values=np.take(values, kept, axis=axis))
+
+
+def _along(table: CrosstabTable, column: str | None) -> str:
+    """The column named, or the only one that can be meant."""
+    if not table.columns:
+        raise errors.InvalidParameter("The total has no column to add up along.", parameter="column")
+    axes = {} if table.domain is None else dict(zip(table.domain.names, table.domain.axes, strict=True))
+    if column is None:
+        asked = [name for name in table.columns if name in table.within.workload.asked]
+        asked = asked or [name for name in table.columns if has_order(axes[name])] or list(table.columns)
+        if len(asked) != 1:
+            raise errors.MissingParameter(
+                f"Several columns could be meant: {', '.join(asked)}. Name one.",
+                parameter="column",
+                example={"column": asked[0]},
+            )
+        column = asked[0]
+    if column not in table.columns:
+        raise errors.UnknownColumn.among_columns(column, table.columns)
+    if not has_order(axes[column]):
+        raise errors.BadDomain(
+            f'The keys of "{column}" have no order, so they cannot be added up from the first.',
+            parameter="column",
+            value=column,
+        )
+    return column
+
+
+def asked_along(table: CrosstabTable) -> str | None:
+    """The column whose cumulative sums stand beside the cells of a table: the only one of it that sums were asked for
+    along; None where there is none, or several."""
+    asked = [column for column in table.columns if column in table.within.workload.asked]
+    return asked[0] if len(asked) == 1 else None
+
+
+def columns_beside(table: CrosstabTable, confidence: Number) -> dict[str, list[float | None]]:
+    """`cumulative`, `cumulative_low` and `cumulative_high` of every cell: the sum up to its key. None where a cell is
+    not on the curve; no columns where `asked_along` has none."""
+    along = asked_along(table)
+    if along is None:
+        return {}
+    curves = table.cumulative(along)
+    made = {}
+    for name, values in zip(("", "_low", "_high"), (curves.values, *curves.interval(confidence)), strict=True):
+        whole = np.full(table.shape, None, dtype=object)
+        whole[tuple(slice(0, size) for size in values.shape)] = values
+        made[f"cumulative{name}"] = [None if value is None else float(value) for value in whole.ravel()]
+    return made
+
+
+def sums_in_words(release: CrosstabsRelease) -> str:
+    """How far off the sums are that were asked for, in the smallest table of each ordered column; nothing where none
+    was."""
+    said = ""
+    for column, kind in release.workload.asked.items():
+        table = min((table for table in release.tables if column in table), key=len, default=None)
+        if table is None:
+            continue
+        half = float(release.errors.sum_half_widths(table, [column], confidence=0.95).max())
+        name = table_name(table, release.provenance.labels)
+        of = release._words(column) + (f" in {name}" if len(table) > 1 else "")
+        said += f" A cumulative sum of {of} is off by at most {half:,.4g}, 95 % of the time."
+        if kind == "ranges":
+            std = math.sqrt(release.errors.mean_variance(table))
+            said += f" A range of {of} has a standard deviation of {std:,.4g} on average."
+    return said

@@ -11,39 +11,46 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise._support import validation
 from leastnoise._support.calls import explained
-from leastnoise._support.number_format import rounded
+from leastnoise._support.immutable import Frozen
+from leastnoise._support.text import rounded
 from leastnoise._support.validation import Number
 from leastnoise.domain import Axis
-from leastnoise.releases import views
-from leastnoise.releases.crosstab_errors import cell_half_width, largest, noisy_tables
-from leastnoise.releases.crosstab_table import CrosstabTable
-from leastnoise.releases.cumulative import sums_in_words
-from leastnoise.releases.interval import Total
+from leastnoise.privacy.noise_plan import Mechanism
+from leastnoise.releases import records, views
+from leastnoise.releases.block import Total
+from leastnoise.releases.crosstab_table import CrosstabTable, sums_in_words
+from leastnoise.releases.file_format import Saved, column_of
 from leastnoise.releases.noise import NEGLIGIBLE, Noise
 from leastnoise.releases.provenance import Provenance
-from leastnoise.releases.table_set import Table, TableSet, table_name
-from leastnoise.workload import Workload
-from leastnoise.workload.table_errors import NoisyTables
+from leastnoise.releases.table_set import (
+    StoredWorkload,
+    Table,
+    TableSet,
+    in_shapes,
+    is_whole,
+    long_table,
+    packed,
+    table_name,
+)
+from leastnoise.workload import NoisyTables, Workload
 from leastnoise.workload.tables_noise import noise_in_words
 
 if TYPE_CHECKING:
-    from leastnoise.privacy.noise_choice import Mechanism
+    import pyarrow as pa
+
     from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
-
-
-TABLES_SHOWN = 20  # by print()
 
 
 @explained
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class CrosstabsRelease(TableSet):
+class CrosstabsRelease(TableSet, Saved):
     """Several tables about the same people. `release["age", "sex"]` is one of them, `release.total()` their total.
 
     workload: which tables. axes: the keys of each column.
@@ -65,14 +72,40 @@ class CrosstabsRelease(TableSet):
     compared: float | None = None  # its error over that of the other mechanism; None: they were not compared
     weight: str | None = None  # the column whose sums were published instead of counts
 
+    kind: ClassVar[str] = "tables"
+    _what = "tables release"
+    _in_columns = Frozen(integers="integer")
+
+    def _fits(self) -> dict[str, bool]:
+        return {
+            "scales": all(scale > 0 for scale in self.scales.values()),
+            "workload": {name: axis.size for name, axis in self.axes.items()} == dict(self.workload.sizes)
+            and is_whole(self.workload, self.mechanism, self.scales),
+            "step": self.step > 0,
+            "gap": self.gap is None or self.gap >= 0,
+            "id": self.id != "",
+        }
+
+    def _file_table(self) -> pa.Table:
+        """A row for every integer that was published, with the block or table that it is of, and its cell."""
+        strategies = packed(self.workload.strategies)
+        names = [*(" x ".join(block) for block in self.integers), *strategies]
+        return long_table(names, {"integer": [*self.integers.values(), *strategies.values()]})
+
+    @classmethod
+    def _loaded(cls, facts: dict[str, Any], table: pa.Table, decoder: records.Decoder) -> CrosstabsRelease:
+        """What was saved."""
+        fields = decoder.fields(cls, facts, without=cls._in_columns)
+        stored = decoder.value(StoredWorkload, facts["workload"], "workload")
+        workload, values = stored.with_strategies(fields["workload"], np.asarray(column_of(table, "integer")))
+        shapes = {workload.table(name): workload.block_shape(workload.table(name)) for name in fields["scales"]}
+        found = cls(**{**fields, "workload": workload, "integers": in_shapes(values.astype(np.int64), shapes)})
+        decoder.check(found)
+        return found
+
     def __post_init__(self) -> None:
         for values in self.integers.values():
             values.flags.writeable = False
-
-    @property
-    def kind(self) -> str:
-        """Tables."""
-        return "tables"
 
     @property
     def rows_share_weight(self) -> bool:
@@ -92,7 +125,9 @@ class CrosstabsRelease(TableSet):
     @cached_property
     def errors(self) -> NoisyTables:
         """The errors of the tables, the rounding of the noise included."""
-        return noisy_tables(self.mechanism, self.workload, self.scales, self.step)
+        gaussian = self.mechanism == "gaussian"  # on the integers of blocks; Laplace noise on those of whole tables
+        with_noise = self.workload.with_noise if gaussian else self.workload.with_laplace
+        return with_noise(self.scales, unit=1 / self.step)
 
     @cached_property
     def blocks(self) -> Mapping[Table, NDArray[np.float64]]:
@@ -143,10 +178,10 @@ class CrosstabsRelease(TableSet):
 
     def errors_in_words(self) -> str:
         """How far off what is published is."""
-        total = cell_half_width(self.errors, (), 0.95)
+        total = self._half_width(())
         curves = sums_in_words(self)
-        worst, least = largest(self.errors), largest(self.errors, but_total=True)
-        half, every = cell_half_width(self.errors, least, 0.95), cell_half_width(self.errors, worst, 0.95, self.bins)
+        worst, least = self._largest(), self._largest(but_total=True)
+        half, every = self._half_width(least), self._half_width(worst, self.bins)
         name = table_name(least, self.provenance.labels)
         return (
             f"95 % of the time the total is off by at most {total:,.4g}, and a cell of {name}, the least "
@@ -154,6 +189,14 @@ class CrosstabsRelease(TableSet):
             f"are within {every:,.4g}, with 95 % confidence.{curves} Tables agree with each other: what one adds up to "
             "is in the other."
         )
+
+    def _half_width(self, table: Table, bins: int = 1) -> float:
+        return self.errors.cell_half_width(table, confidence=0.95, bins=bins)
+
+    def _largest(self, *, but_total: bool = False) -> Table:
+        """The least accurate of the tables asked for; `but_total`: of those with a column, of which there is one."""
+        named = zip(self.tables, self.errors.table_variances, strict=True)
+        return max((variance, -i, table) for i, (table, variance) in enumerate(named) if table or not but_total)[2]
 
     def _counted(self) -> str:
         return f"{self._many} over {', '.join(map(self._words, self.axes))} ({self.bins:,} cells), released together."
@@ -165,7 +208,7 @@ class CrosstabsRelease(TableSet):
                 "table": list(table),
                 "cells": self.workload.cells_of(table),
                 "std": self.std[table],
-                "half_width": cell_half_width(self.errors, table, 0.95),
+                "half_width": self._half_width(table),
             }
             for table in self.tables
         ]
@@ -179,58 +222,10 @@ class CrosstabsRelease(TableSet):
             self.mechanism, self.weights, self.guarantee, self.compared, sums=sums, among=among, loss=loss
         )
 
-    def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
-        """One Parquet file at `path` with the whole set. `allow_seeded` lets a test write what a seed made."""
-        from leastnoise.releases import crosstab_files
-
-        crosstab_files.save(self, path, allow_seeded=allow_seeded)
-
-    def to_csv(
-        self,
-        folder: str | os.PathLike[str],
-        *,
-        estimate: CrosstabsEstimate | None = None,
-        confidence: Number = 0.95,
-        round_to: Number | None = None,
-        allow_seeded: bool = False,
-    ) -> Path:
-        """A folder of CSV files, one a table, for spreadsheets: keys, value, low and high, below what was promised.
-
-        folder: a new or empty one, or one with earlier tables of leastnoise, which are replaced.
-        estimate: what `denoise` made of this release, whose values and estimated error stand beside.
-        confidence: that of low and high.
-        round_to: round what is written to multiples of this, such as 5. Tables then add up only nearly; low and
-            high are rounded outward.
-        allow_seeded: lets a test write what a seed made.
-        """
-        from leastnoise.releases import crosstab_csv
-
-        return crosstab_csv.write_release(
-            self, folder, estimate=estimate, confidence=confidence, round_to=round_to, allow_seeded=allow_seeded
-        )
-
-    def to_excel(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        estimate: CrosstabsEstimate | None = None,
-        confidence: Number = 0.95,
-        round_to: Number | None = None,
-        allow_seeded: bool = False,
-    ) -> Path:
-        """One Excel workbook: a first sheet with the promise and a list of the tables, then a sheet a table.
-
-        Texts are texts: nothing in it is a formula. It needs the extra `excel`.
-
-        path: where it is written; an earlier file of ours is replaced, anything else there is refused.
-        estimate: what `denoise` made of this release, whose values stand beside.
-        confidence: that of low and high.
-        round_to: round what is written to multiples of this, such as 5; low ends down and high ends up.
-        allow_seeded: lets a test write what a seed made.
-        """
-        return views.export_tables(
-            self, path, estimate, confidence=confidence, round_to=round_to, allow_seeded=allow_seeded
-        )
+    def plot(self, **options: Any) -> Any:
+        """The tables of one column as a picture, by `leastnoise.plot.release`. The options `confidence` and `ax` are
+        passed on."""
+        return views.plot(self, **options)
 
     def report(
         self,
@@ -248,12 +243,6 @@ class CrosstabsRelease(TableSet):
         """
         return views.report_tables(path, self, estimate=estimate, title=title, allow_seeded=allow_seeded)
 
-    def __str__(self) -> str:
-        """What it is, and a line for each of the first tables."""
-        first = self.tables[:TABLES_SHOWN]
-        lines = [
-            f"  {table_name(t, self.provenance.labels)}: {self.workload.cells_of(t):,} x std {rounded(self.std[t])}"
-            for t in first
-        ]
-        more = [f"  … {len(self.tables) - len(first):,} more"] if len(self.tables) > len(first) else []
-        return "\n".join([repr(self).strip("<>"), *lines, *more])
+    def _line(self, table: Table) -> str:
+        name, cells = table_name(table, self.provenance.labels), self.workload.cells_of(table)
+        return f"{name}: {cells:,} x std {rounded(self.std[table])}"

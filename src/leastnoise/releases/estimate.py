@@ -9,30 +9,31 @@ an approximation, and `risk` is never below the variance that so many degrees of
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import partial
-from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.host_arrays import as_host
 from leastnoise._support.immutable import Frozen
-from leastnoise._support.number_format import about, digits_beside, rounded
-from leastnoise._support.validation import Floats, Number
+from leastnoise._support.text import about, digits_beside, rounded
+from leastnoise._support.validation import Floats, Number, as_host
 from leastnoise.domain import Domain
-from leastnoise.releases import bin_intervals, risk_limits
+from leastnoise.releases import average_coverage, records, risk_limits
 from leastnoise.releases.average_coverage import NoiseKept
+from leastnoise.releases.block import BinPromise, EstimateInterval
 from leastnoise.releases.columns import key_columns
-from leastnoise.releases.interval import EstimateInterval
+from leastnoise.releases.file_format import column_of
 from leastnoise.releases.noise import Noise
 from leastnoise.releases.provenance import SEEDED_WARNING, Provenance, of_arrays
 from leastnoise.releases.published import Published
 from leastnoise.releases.risk_limits import RmseLimit
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 KEPT = 1e-6  # of the noise's standard deviation: what moved less was not moved
 POWER_LAW = "power law of sizes"  # the method of keys that nobody listed: see `denoise/shown_counts.py`
@@ -45,6 +46,34 @@ class RiskEstimate(NamedTuple):
     risk: float | None
     degrees_of_freedom: float | None
     sure: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredEstimate:
+    """What a file has of an estimate beside its values. beside: what else has a column of its own."""
+
+    noise: Noise
+    provenance: Provenance
+    method: str
+    parameters: Mapping[str, records.Json]
+    description: str
+    risk: records.Overflowing | None
+    degrees_of_freedom: records.Overflowing | None
+    sure: records.Overflowing | None
+    posterior_std: float | None
+    nonnegative: bool
+    noise_kept: float | None
+    domain: Domain | None
+    shape: tuple[int, ...]
+    beside: tuple[Literal["sigma", "std"], ...]
+
+    def _fits(self) -> dict[str, bool]:
+        return {
+            "risk": self.risk is None or self.risk >= 0,
+            "shape": all(size >= 0 for size in self.shape),
+            "posterior_std": self.posterior_std is None or self.posterior_std >= 0,
+            "noise_kept": self.noise_kept is None or 0 <= self.noise_kept <= 1,
+        }
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -82,25 +111,61 @@ class Estimate(Published):
         risk = partial(RiskEstimate, *self.estimate_risk())
         return _rebuild, (facts | {"estimate_risk": risk, "denoise_again": None},)
 
+    kind: ClassVar[str] = "estimate"
+    noun: ClassVar[str] = "denoised value"
+    column: ClassVar[None] = None
+    _what = "estimate"
+    _picture = "estimate"
+
+    @classmethod
+    def _described(cls) -> dict[str, dict[str, str]]:
+        return records.described(StoredEstimate)
+
+    def _facts(self) -> dict[str, Any]:
+        """Everything but the values, with what is believed of their errors."""
+        risk, beside = self.estimate_risk(), {"sigma": self.sigmas, "std": self.exact_std}
+        stored = StoredEstimate(
+            noise=self.noise,
+            provenance=self.provenance,
+            method=self.method,
+            parameters=self.parameters,
+            description=self.description,
+            risk=risk.risk,
+            degrees_of_freedom=risk.degrees_of_freedom,
+            sure=risk.sure,
+            posterior_std=self.posterior_std,
+            nonnegative=self.nonnegative,
+            noise_kept=self.noise_kept.known,
+            domain=self.domain,
+            shape=tuple(self.values.shape),
+            beside=tuple(name for name, values in beside.items() if values is not None),  # type: ignore[misc]
+        )
+        found: dict[str, Any] = records.encode(StoredEstimate, stored)
+        return found
+
+    @classmethod
+    def _loaded(cls, facts: dict[str, Any], table: pa.Table, decoder: records.Decoder) -> Estimate:
+        """What was saved."""
+        stored = decoder.record(StoredEstimate, facts)
+        risk = RiskEstimate(stored.risk, stored.degrees_of_freedom, stored.sure)
+        same = ("noise", "provenance", "method", "parameters", "description", "posterior_std", "nonnegative", "domain")
+        found = cls(
+            **{name: getattr(stored, name) for name in same},
+            values=column_of(table, "value").reshape(stored.shape),
+            noisy=column_of(table, "noisy").reshape(stored.shape),
+            sigmas=column_of(table, "sigma").reshape(stored.shape) if "sigma" in stored.beside else None,
+            exact_std=column_of(table, "std") if "std" in stored.beside else None,
+            estimate_risk=lambda: risk,
+            noise_kept=NoiseKept(known=stored.noise_kept),
+        )
+        if found.domain is not None and found.domain.size != found.bins:
+            decoder.refuse("domain")
+        return found
+
     @property
     def bins(self) -> int:
         """How many values."""
         return math.prod(self.values.shape)
-
-    @property
-    def kind(self) -> str:
-        """An estimate."""
-        return "estimate"
-
-    @property
-    def noun(self) -> str:
-        """What one of the values is called."""
-        return "denoised value"
-
-    @property
-    def column(self) -> None:
-        """The release's question names it."""
-        return None
 
     @property
     def risk(self) -> float | None:
@@ -147,7 +212,7 @@ class Estimate(Published):
         if self.method == POWER_LAW:  # what shows was chosen by its noise, so neither limit holds
             raise self._unknown_error("and so no limit for it")
         if self.noise.is_none:  # |v - x| <= |v - y| + |y - x|, and the last is known
-            reach = bin_intervals.raw_half_width(self, confidence, self.bins)
+            reach = average_coverage.raw_half_width(self, confidence, self.bins)
             return RmseLimit(self._moved + reach, confidence, proved)
         half = (1 + confidence) / 2
         limit = self._proved_limit(half) if proved else self._asymptotic_limit(half)
@@ -215,7 +280,10 @@ class Estimate(Published):
         "prior": under the prior that was stated. Where the truth is known not to be negative, a negative noisy value
         counts as zero, and ends are cut there: of a raw interval at least half the length is left.
         """
-        return bin_intervals.interval(self, validation.number("confidence", confidence))
+        return average_coverage.interval(self, validation.number("confidence", confidence))
+
+    def _promised_of(self, confidence: Number) -> BinPromise:
+        return self.interval(confidence).promise
 
     @property
     def better_than_raw(self) -> bool | None:
@@ -237,7 +305,7 @@ class Estimate(Published):
         apart = self.bins * (moved / largest) ** 2 + self.bins
         spread = risk_limits.SQUARES[self.mechanism].variance / 2
         error = 2 * largest**2 * math.sqrt(spread * apart) / self.bins
-        return self.std**2 - estimated.risk > NormalDist().inv_cdf(0.95) * error
+        return risk_limits.is_beyond_chance(self.std**2 - estimated.risk, error)
 
     def compare(self) -> dict[str, float | None]:
         """Raw and denoised side by side: root mean squared errors, their ratio, and how far the values moved."""
@@ -365,15 +433,6 @@ class Estimate(Published):
 
     def _counted(self) -> str:
         return f"{self.bins:,} value" + ("" if self.bins == 1 else "s")
-
-    def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
-        """One Parquet file at `path`: key columns, `value` and `noisy`, with all the rest in its metadata.
-
-        `allow_seeded` lets a test write what a seed made.
-        """
-        from leastnoise.releases import estimate_files
-
-        estimate_files.save(self, path, allow_seeded=allow_seeded)
 
 
 def ends_where_known(estimate: Estimate, confidence: Number, names: tuple[str, str]) -> dict[str, Any]:

@@ -1,25 +1,118 @@
 """One Parquet file: columns that anyone can read without us, and what we know about them in its metadata.
 
 The metadata key `leastnoise` holds one JSON object with `format` (a number), `what` (the kind of thing) and its
-facts. A file with a higher format, or with facts that this version does not know, is refused rather than half
-understood.
+facts, as `records` writes them. A file with a higher format, or with facts that this version does not know, is refused
+rather than half understood.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
 
 from leastnoise import errors
-from leastnoise._support import atomic_files, outputs, parquet
-from leastnoise._support.paths import path_of
+from leastnoise._support import files, outputs, parquet
+from leastnoise._support.outputs import path_of
+from leastnoise.releases import records
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FORMAT = 2
+FORMAT = 1
+KINDS: dict[str, type[Saved]] = {}  # by what their files say they are
+
+
+class Saved:
+    """What is kept in a file: a record, some of whose fields are columns that people read."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        @property
+        def seeded(self) -> bool:
+            """Whether the noise came from a test's seed and hides nothing."""
+
+        @property
+        def bins(self) -> int:
+            """How many values."""
+
+    @property
+    def _file_rows(self) -> int:
+        """How many rows the columns have."""
+        return self.bins
+
+    _what: ClassVar[str]  # the kind of thing that the file says it is
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        super().__init_subclass__(**given)
+        if "_what" in cls.__dict__:
+            KINDS[cls._what] = cls
+
+    _in_columns: ClassVar[Mapping[str, str]] = {}  # by field, the column that has it
+
+    @classmethod
+    def _described(cls) -> dict[str, dict[str, str]]:
+        """What is called how in its files."""
+        return records.described(cls, without=cls._in_columns)
+
+    def _file_table(self) -> pa.Table:
+        """The columns of the file."""
+        raise NotImplementedError
+
+    def _facts(self) -> dict[str, Any]:
+        """Everything that is in no column, as JSON holds it."""
+        found: dict[str, Any] = records.encode(type(self), self, without=self._in_columns)
+        return found
+
+    @classmethod
+    def _loaded(cls, facts: dict[str, Any], table: pa.Table, decoder: records.Decoder) -> Self:
+        """What `_facts` and `_file_table` wrote."""
+        columns = {field: column_of(table, name) for field, name in cls._in_columns.items()}
+        found = cls(**decoder.fields(cls, facts, without=cls._in_columns), **columns)
+        decoder.check(found)
+        if found._file_rows != table.num_rows:
+            decoder.refuse("domain")
+        return found
+
+    def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
+        """One Parquet file at `path`, readable by anyone, with all the rest in its metadata.
+
+        An earlier file of ours at `path` is replaced; anything else there is refused. `allow_seeded` lets a test write
+        what a seed made.
+        """
+        refuse_seeded_noise(self.seeded, allow_seeded)
+        write(path, self._file_table(), what=self._what, facts=self._facts())
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """What `save` wrote to `path`: a Release, a SparseRelease, a MeanRelease, a QuantileRelease, a
+    CrosstabsRelease, a SummaryRelease, an Estimate, a CrosstabsEstimate, a LimitSuggestion or a
+    ClipSuggestion."""
+    table, what, facts = read(path)
+    if what not in KINDS:
+        raise errors.NotOurs(f"{os.fspath(path)!r} holds a {what}, which this version does not know. Upgrade.")
+    try:
+        return KINDS[what]._loaded(facts, table, records.Decoder(path))
+    except errors.NotOurs:
+        raise
+    except Exception:  # columns and bins that do not belong together: the file is a stranger's, whatever they raise
+        raise errors.NotOurs(f"{os.fspath(path)!r} was edited or damaged: its facts do not fit together.") from None
+
+
+def column_of(table: pa.Table, name: str) -> Any:
+    """A column of numbers of a file, whole: a stranger's may hold anything."""
+    import pyarrow as pa
+
+    column = table[name]
+    if column.null_count or not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        raise errors.WrongType(f"the column {name} holds no numbers")
+    return np.array(column)
 
 
 def write(path: str | os.PathLike[str], table: pa.Table, *, what: str, facts: dict[str, Any]) -> None:
@@ -28,7 +121,7 @@ def write(path: str | os.PathLike[str], table: pa.Table, *, what: str, facts: di
 
     described = json.dumps({"format": FORMAT, "what": what, **facts}).encode()
     tagged = table.replace_schema_metadata({outputs.KEY: described})
-    with atomic_files.replacing(path, "release") as unfinished:
+    with files.replacing(path, "release") as unfinished:
         pq.write_table(tagged, unfinished, write_page_checksum=True)
 
 
@@ -43,11 +136,8 @@ def read(path: str | os.PathLike[str]) -> tuple[pa.Table, str, dict[str, Any]]:
     written = facts.pop("format")
     if written > FORMAT:
         raise errors.NotOurs(f"{str(path)!r} was written by a newer leastnoise. Upgrade: pip install -U leastnoise")
-    if written < FORMAT:
-        raise errors.NotOurs(
-            f"{str(path)!r} was written by an older leastnoise, before 1.0, and this version does not read its facts. "
-            "Its columns are plain Parquet; load it with the version that wrote it to have the rest."
-        )
+    if written < 1:
+        raise errors.NotOurs(f"{str(path)!r} was edited or damaged: its format does not fit.")
     try:
         table = parquet.read(path, checksums=True)
     except errors.NotOurs:

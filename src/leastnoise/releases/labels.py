@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from leastnoise._support.plain_text import key_words
+from leastnoise._support.text import key_words
 from leastnoise.domain import Cells, Domain, Keys, Listed, OrNull, OrOther, cell_centres, innermost
 
 MAX_BARS, MAX_NAMED_BARS = 40, 120  # bins that have a bar and a name each; names without an order have no line

@@ -9,11 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from leastnoise._support.number_format import rounded
-from leastnoise._support.plain_text import printable
-from leastnoise.releases.facts import Facts
+from leastnoise._support.text import printable, rounded
 
 Kind = Literal[
     "max_rows",
@@ -79,6 +77,12 @@ class LeftOut:
     columns: tuple[str, ...] = ()
     numbers: tuple[int | float, ...] = ()
     text: str | None = None  # the condition, as the question records it; of limits and clips, what proposed them
+
+    def _fits(self) -> dict[str, bool]:
+        proposed = (
+            self.text is None or self.kind not in _PROPOSED or re.fullmatch("[0-9a-f]{16}", self.text) is not None
+        )
+        return {"numbers": len(self.numbers) == _PHRASES[self.kind][0], "text": proposed}
 
     def in_words(self, unit: str | None) -> str:
         """The rows, or what becomes of the values."""
@@ -153,30 +157,6 @@ def _sentences(start: str, facts: Sequence[LeftOut], unit: str | None) -> str:
 def _of_set(fact: LeftOut) -> bool:
     """Whether rows leave every table of a set because of one of its columns."""
     return fact.kind.startswith("outside its keys")
-
-
-def write_left_out(facts: Sequence[LeftOut]) -> list[dict[str, Any]]:
-    """As JSON holds them."""
-    return [
-        {"kind": fact.kind, "columns": list(fact.columns), "numbers": list(fact.numbers), "text": fact.text}
-        for fact in facts
-    ]
-
-
-def read_left_out(found: Sequence[Facts]) -> tuple[LeftOut, ...]:
-    """What `write_left_out` wrote."""
-    return tuple(map(_read, found))
-
-
-def _read(facts: Facts) -> LeftOut:
-    kind: Kind = facts.word("kind", KINDS)
-    read = LeftOut(kind, facts.texts("columns"), tuple(facts.numbers("numbers")), facts.optional_text("text"))
-    facts.check("numbers", len(read.numbers) == _PHRASES[kind][0])
-    facts.check(
-        "text", read.text is None or kind not in _PROPOSED or re.fullmatch("[0-9a-f]{16}", read.text) is not None
-    )
-    facts.finish()
-    return read
 
 
 def _listed(columns: tuple[str, ...]) -> str:

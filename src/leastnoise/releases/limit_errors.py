@@ -23,7 +23,8 @@ are likelier; and where the least mean regret is large, the counts do not decide
 What is shown beside limits is of a typical table: the medians over those tables of what a bin loses, and of the rows
 kept. So the error that is shown need not be least at the limits that are proposed. Around both stand ends between which
 PLAUSIBLE of those tables are, each with the less favourable of the two sides above, and with a hundredth of the rows
-more for what classes hide. Nothing is between them that no look can see: one unit with more rows than all others.
+more for what classes hide. Nothing is between them that no noisy count can show: one unit with more rows than all
+others.
 """
 
 from __future__ import annotations

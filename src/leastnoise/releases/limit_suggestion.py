@@ -1,7 +1,24 @@
 """A LimitSuggestion: counts of units with noise, and the limits that they propose for one question.
 
-It is a release like any other, paid for and public. Everything but the noisy counts is computed from them: from those
-of this release, and of the earlier looks at the same question that it goes on from (`releases.looks`).
+It is a release like any other, paid for and public. Everything but the noisy counts is computed from them.
+
+**Which counts**, and in which order they are released. Every unit with a row in the bins is counted once in each of
+these histograms:
+
+    rows        by how many rows it has
+    octaves     the same in wider classes: where noise hides the finer ones, these may still be seen
+    wide        the same in classes of four octaves, for the same reason
+    spread      by the octave of its rows, and of how many of them are in the bin of one of its rows, drawn at random
+    depths      by the latter octave alone
+    shared      by the latter number, in finer classes
+    bins        by the bin of that row
+
+Where there is one bin, spread, depths, shared and bins are left out.
+
+A unit moves one number in each by that histogram's weight, and no other. So with weights w adding or removing a unit
+moves the whole vector by at most sum(w) in L1, sqrt(sum(w^2)) in L2 and max(w) in Linf; replacing one takes a weight
+out of one number and puts it into another: 2 sum(w), sqrt(2 sum(w^2)) and max(w). All numbers get the same noise, so
+that of a histogram, in units, is the noise divided by its weight: the weights split what is paid.
 """
 
 from __future__ import annotations
@@ -11,38 +28,81 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leastnoise._support.calls import explained
 from leastnoise._support.immutable import Frozen
-from leastnoise._support.number_format import rounded
-from leastnoise._support.threads import one_thread
+from leastnoise._support.runtime import one_thread
+from leastnoise._support.text import rounded
 from leastnoise._support.validation import Floats
 from leastnoise.domain import Domain, Edges
-from leastnoise.domain.size_classes import MOST_ROWS, ROW_STARTS
+from leastnoise.domain.size_classes import BIN_STARTS, MOST_ROWS, OCTAVES, ROW_STARTS, WIDE
 from leastnoise.privacy.sensitivity import ChosenLimit, Limits
-from leastnoise.releases import file_format, limit_errors, unit_size_fit, unit_spread_fit, views
+from leastnoise.releases import limit_errors, records, unit_size_fit, unit_spread_fit, views
+from leastnoise.releases.file_format import Saved, column_of
+from leastnoise.releases.frames import Frames, Spreadsheets
 from leastnoise.releases.limit_errors import MUCH, PLAUSIBLE, AskedNoise, LimitErrors, kept_in_words
-from leastnoise.releases.looks import counts_together
-from leastnoise.releases.noise import Noise
-from leastnoise.releases.promised import Promised
-from leastnoise.releases.provenance import Provenance
+from leastnoise.releases.noise import Noise, Noisy
+from leastnoise.releases.provenance import Promised, Provenance
 from leastnoise.releases.release import Release
-from leastnoise.releases.spreadsheets import Spreadsheets
-from leastnoise.releases.unit_counts import WEIGHTS, Layout
 from leastnoise.releases.unit_size_fit import Fit
 
 if TYPE_CHECKING:
-    from leastnoise.privacy.noise_choice import Mechanism
+    import pyarrow as pa
+
+
+WEIGHTS = {"rows": 2, "octaves": 4, "wide": 2, "spread": 1, "depths": 2, "shared": 1, "bins": 1}
+PAIRS = len(OCTAVES) * (len(OCTAVES) + 1) // 2  # of octaves, the second at most the first
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where each histogram is in the vector of all of them."""
+
+    bins: int
+
+    @property
+    def histograms(self) -> tuple[tuple[str, int, int], ...]:
+        """The histograms in order: kind, how many numbers, and the weight of a unit."""
+        rows, octaves = len(ROW_STARTS), len(OCTAVES)
+        sizes = [("rows", rows), ("octaves", octaves), ("wide", len(WIDE))]
+        spread = [("spread", PAIRS), ("depths", octaves), ("shared", len(BIN_STARTS)), ("bins", self.bins)]
+        listed = [*sizes, *(spread if self.bins > 1 else [])]
+        return tuple((kind, size, WEIGHTS[kind]) for kind, size in listed)
+
+    @property
+    def size(self) -> int:
+        """How many numbers in all."""
+        return sum(size for _, size, _ in self.histograms)
+
+    @property
+    def weights(self) -> tuple[int, ...]:
+        """What a unit adds to each histogram."""
+        return tuple(weight for _, _, weight in self.histograms)
+
+    def start(self, kind: str) -> int:
+        """Where a histogram begins."""
+        return self._place(kind)[0]
+
+    def part(self, values: NDArray[Any], kind: str) -> Floats:
+        """One histogram out of the vector, in units."""
+        start, size, weight = self._place(kind)
+        return np.asarray(values[start : start + size], dtype=np.float64) / weight
+
+    def _place(self, kind: str) -> tuple[int, int, int]:
+        start = 0
+        for name, size, weight in self.histograms:
+            if name == kind:
+                return start, size, weight
+            start += size
+        raise KeyError(kind)
+
 
 RISKY = 0.2  # chance of a large regret from which on a warning stands beside the limits
-OPEN = 0.05  # the same from which on a further look is worth its share, where one may be bought
-WARNED = (
-    "That leaves open which limits are good: a further look, after this one (after=, on the command line --after), or "
-    "a limit that is known, tells more."
-)
+WARNED = "That leaves open which limits are good: a larger share, or a limit that is known, tells more."
 _ABOUT = (
     f"These are predictions. In brackets are ends with {100 * PLAUSIBLE:.0f} % of the tables between them that these "
     "counts cannot tell apart. A few units with very many rows cannot be seen behind the noise, and no bracket allows "
@@ -52,7 +112,7 @@ _ABOUT = (
 
 @explained
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LimitSuggestion(Promised, Spreadsheets):
+class LimitSuggestion(Promised, Noisy, Frames, Spreadsheets, Saved):
     """Limits for one question, proposed from private counts of units.
 
     `limits` go into the question as they are, `t.histogram("zone", keys=zones, **a.limits)`. Its table (`to_pandas()`)
@@ -60,22 +120,23 @@ class LimitSuggestion(Promised, Spreadsheets):
     kept, what a bin loses (`bias`), the noise, and both together (`error`), as root mean squares over the bins. All of
     these are predictions; of the share and of the error the ends are told between which 98 % of the tables are that the
     counts cannot tell apart.
-
-    `earlier` is the look that this one goes on from, if there is one: limits are then of the counts of all of them
-    together (`looks`). Id, guarantee, noise and `units` are those of this release, the last of them.
     """
 
-    components: Release  # the noisy counts of this look, as `layout` arranges them
+    components: Release  # the noisy counts, as `layout` arranges them
     layout: Layout
     asked: AskedNoise
     by: tuple[str, ...] = ()
-    fingerprint: str = ""  # of the question's public facts; "": not known (files of earlier versions)
-    earlier: LimitSuggestion | None = None
 
-    @property
-    def looks(self) -> tuple[LimitSuggestion, ...]:
-        """Every look that the limits rest on, each a release: the first one first, this one last."""
-        return (*(() if self.earlier is None else self.earlier.looks), self)
+    kind: ClassVar[str] = "limits"
+    _what = "limit suggestion"
+    _picture: ClassVar[str] = "limits"  # the function of `leastnoise.plot` that draws it
+
+    def _fits(self) -> dict[str, bool]:
+        rates = [rate for rate in (self.asked.per_l2, self.asked.per_l1) if rate is not None]
+        return {
+            "bins": self.layout.bins >= 1 and self.components.bins == self.layout.size,
+            "asked": bool(rates) and all(rate > 0 for rate in rates),
+        }
 
     @property
     def noise(self) -> Noise:
@@ -83,34 +144,9 @@ class LimitSuggestion(Promised, Spreadsheets):
         return self.components.noise
 
     @property
-    def mechanism(self) -> Mechanism:
-        """gaussian or laplace."""
-        return self.noise.mechanism
-
-    @property
-    def sigma(self) -> float:
-        """The standard deviation that was calibrated (Laplace: scale * sqrt 2)."""
-        return self.noise.sigma
-
-    @property
-    def std(self) -> float:
-        """The standard deviation of what was drawn."""
-        return self.noise.std
-
-    @property
     def provenance(self) -> Provenance:
         """That of the counts."""
         return self.components.provenance
-
-    @property
-    def seeded(self) -> bool:
-        """Whether the noise of any look came from a test's seed and hides nothing."""
-        return self.provenance.seeded or (self.earlier is not None and self.earlier.seeded)
-
-    @property
-    def kind(self) -> str:
-        """Limits."""
-        return "limits"
 
     @cached_property
     def limits(self) -> Mapping[str, int]:
@@ -147,7 +183,7 @@ class LimitSuggestion(Promised, Spreadsheets):
     @property
     def kept_interval(self) -> tuple[float, float]:
         """Ends of `kept` with 98 % of the tables between them that these counts cannot tell apart. No ends allow for a
-        few units with very many rows, which no look can see."""
+        few units with very many rows, which no noisy count can show."""
         best = self.errors.best
         return float(self.errors.kept_low[best]), float(self.errors.kept_high[best])
 
@@ -167,11 +203,7 @@ class LimitSuggestion(Promised, Spreadsheets):
 
     @property
     def units(self) -> Release:
-        """How many units have how many rows, with noise: a release by itself, to be drawn or put on a page.
-
-        Of several looks these are the counts of the last alone, whose noise has the law that is named; a weighted mean
-        of several, on no grid and, of Laplace noise, of no law with a name, has less noise and is in `explain` alone.
-        """
+        """How many units have how many rows, with noise: a release by itself, to be drawn or put on a page."""
         weight = WEIGHTS["rows"]
         noise = Noise(self.noise.mechanism, self.noise.scale / weight, self.noise.grid / weight)
         ends = Edges((*map(float, ROW_STARTS), float(2 * MOST_ROWS)))
@@ -204,16 +236,11 @@ class LimitSuggestion(Promised, Spreadsheets):
         rows, in_bin = int(self.errors.max_rows[best]), int(self.errors.max_per_bin[best])
         return Limits.of(max_rows=rows, max_per_bin=in_bin, bins=self.layout.bins)
 
-    @cached_property
-    def _together(self) -> tuple[Floats, float]:
-        """The counts of all looks, and the standard deviation of their noise."""
-        return counts_together([look.components for look in self.looks])
-
     def _part(self, kind: str) -> Floats:
-        return self.layout.part(self._together[0], kind)
+        return self.layout.part(self.components.values, kind)
 
     def _std(self, kind: str) -> float:
-        return self._together[1] / WEIGHTS[kind]
+        return self.noise.std / WEIGHTS[kind]
 
     def explain(self) -> str:
         """What is proposed and why, and what was protected, how well, in plain words."""
@@ -225,11 +252,10 @@ class LimitSuggestion(Promised, Spreadsheets):
         proposed = f"Proposed: {named}. That keeps about {kept} of the rows."
         off = f"A bin is then off by about {rounded(self.error)} ({least} to {most}; root mean square): {bias} by rows "
         counted = f"How many have how many rows was counted with noise of standard deviation {spread}; every {unit} "
-        once = "counts once." if self.earlier is None else "counts once in each look."
         lines = [
             f"{proposed} {off}that are left out, and noise of standard deviation {noise}.",
             self._open_in_words(),
-            f"{_ABOUT} {counted}{once}",
+            f"{_ABOUT} {counted}counts once.",
             self.promise_in_words(),
         ]
         return "\n".join(line for line in lines if line)
@@ -244,18 +270,6 @@ class LimitSuggestion(Promised, Spreadsheets):
         )
         return f"{said} {WARNED}" if self.risk >= RISKY else said
 
-    def promise_in_words(self, errors: str = "") -> str:
-        """Whom each look protects and how well."""
-        looks, last = self.looks, super().promise_in_words(errors)
-        if len(looks) == 1:
-            return last
-        before = ", ".join(f"{look.id} ({look.guarantee})" for look in looks[:-1])
-        return (
-            f"This rests on {len(looks)} looks, whose counts were put together. Each is a release with a promise of "
-            f"its own, and what they tell adds up: a budget that paid for all of them bounds it. Before this one: "
-            f"{before}. This one, {self.id}:\n{last}"
-        )
-
     def limits_in_words(self) -> str:
         """The limits as arguments."""
         return ", ".join(f"{name}={value}" for name, value in self.limits.items())
@@ -265,30 +279,43 @@ class LimitSuggestion(Promised, Spreadsheets):
 
         The option `ax` is passed on. It needs matplotlib.
         """
-        return views.plot_limits(self, **options)
+        return views.plot(self, **options)
 
     def report(self, path: str | os.PathLike[str], *, title: str | None = None, allow_seeded: bool = False) -> Path:
         """One HTML page for people, with nothing to fetch: what is proposed and why, what it cost, how to use it.
 
         path: where it is written. title: the page's heading. allow_seeded: lets a test write what a seed made.
         """
-        return views.report_limits(path, self, title=title, allow_seeded=allow_seeded)
+        return views.report_alone(path, self, title=title, allow_seeded=allow_seeded)
 
     def __repr__(self) -> str:
-        looks = "" if self.earlier is None else f", {len(self.looks)} looks"
-        return f"<LimitSuggestion {self.limits_in_words()}, predicted error {self.error:.4g}{looks}{self._seeded_mark}>"
+        return f"<LimitSuggestion {self.limits_in_words()}, predicted error {self.error:.4g}{self._seeded_mark}>"
 
     def _columns(self) -> dict[str, Any]:
         chosen, errors = self.errors.best_for_each(), self.errors
         names = "max_rows max_per_bin kept kept_low kept_high bias noise error error_low error_high"
         return {name: getattr(errors, name)[chosen] for name in names.split()}
 
-    def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
-        """One Parquet file at `path`: the noisy counts of every look, from which all the rest is computed.
+    @property
+    def _file_rows(self) -> int:
+        return self.layout.size
 
-        `allow_seeded` lets a test write what a seed made.
-        """
-        from leastnoise.releases import limit_files
+    def _file_table(self) -> pa.Table:
+        """The noisy counts, and which histogram they are of."""
+        import pyarrow as pa
 
-        file_format.refuse_seeded_noise(self.seeded, allow_seeded)
-        limit_files.save(path, self)
+        kinds = [kind for kind, size, _ in self.layout.histograms for _ in range(size)]
+        return pa.table({"histogram": kinds, "value": self.components.values})
+
+    def _facts(self) -> dict[str, Any]:
+        """All but the counts, which stand in a column."""
+        found = Saved._facts(self)
+        del found["components"]["values"]
+        return found
+
+    @classmethod
+    def _loaded(cls, facts: dict[str, Any], table: pa.Table, decoder: records.Decoder) -> LimitSuggestion:
+        """What was saved: the counts are put where they belong."""
+        facts["components"]["values"] = column_of(table, "value").tolist()
+        found: LimitSuggestion = decoder.record(cls, facts)
+        return found

@@ -15,33 +15,27 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.number_format import rounded
+from leastnoise._support.text import rounded
 from leastnoise._support.validation import Floats, Number
+from leastnoise.domain import Domain
 from leastnoise.privacy.distributions import Distribution
 from leastnoise.privacy.noise_reason import NoiseReason
-from leastnoise.privacy.ratio_noise import RatioNoise
-from leastnoise.releases import file_format, ratio_interval
-from leastnoise.releases.columns import key_columns, read_domain, write_domain
+from leastnoise.privacy.noise_sums import RatioNoise
+from leastnoise.releases import ratio_interval
+from leastnoise.releases.block import Block, Blocks, Interval, Overall, Reading, ReadingText, Words, difference
 from leastnoise.releases.display import TOO_FEW
-from leastnoise.releases.facts import Facts
-from leastnoise.releases.interval import Interval, Overall
-from leastnoise.releases.noise import Noise, read_noise, write_noise
-from leastnoise.releases.provenance import Provenance
+from leastnoise.releases.measure import Measure, part_of_a_summary
+from leastnoise.releases.noise import Noise
+from leastnoise.releases.provenance import of_arrays
 from leastnoise.releases.published import Published
-from leastnoise.releases.release import Release, read_release, write_release
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from leastnoise.domain import Domain
-
+from leastnoise.releases.release import Release, plain
 
 ENOUGH_CONFIDENCE = 0.95  # that a count is above zero, so that its mean is told
 
@@ -79,32 +73,25 @@ def centred(reason: NoiseReason | None, note: str) -> str:
     return f"{note} (These are of a sum centred in the clip.)" if compared else note
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class MeanRelease(Published):
-    """Means, one a bin or one a coordinate. `components` is the release of sums and scaled counts behind them.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mean(Reading):
+    """centre + S/N, kept within the clip.
 
-    `noise` is that of each centred sum; what it means for the columns that are published, `half_widths` has.
+    sum: the block of centred sums, one a bin. rows: those that add up to N, the first less the others (rows without a
+    value), one a bin, or one for all components of a vector. half_range: c, half the clip's width, or the norm that
+    vectors were clipped to. within: the clip. column: whose means they are; None: not known. rate: whether they are
+    shares of rows for which the condition `column` holds. threshold: of keys that nobody listed, which show because
+    their noisy rows reached it.
     """
 
-    components: Release
+    sum: str
+    rows: tuple[str, ...]
     centre: float
-    half_range: float  # c: half the clip's width, or the norm that vectors were clipped to
-    within: tuple[float, float]  # the clip
-    domain: Domain | None = None  # of the means; `components` has twice as many values, or one more for a vector
-    column: str | None = None  # whose means they are; None: not known
-    count_noise: tuple[Noise, ...] = ()  # of a count, where it is not that of a sum; several: they add up
-    rate: bool = False  # whether they are shares of rows for which the condition `column` holds
-    rows: Release | None = None  # of keys that nobody listed: the noisy rows, which decided that they show
-
-    @property
-    def noise(self) -> Noise:
-        """The noise of each centred sum."""
-        return self.components.noise
-
-    @property
-    def provenance(self) -> Provenance:
-        """One guarantee for sums and counts together."""
-        return self.components.provenance
+    half_range: float
+    within: tuple[float, float]
+    column: str | None = None
+    rate: bool = False
+    threshold: int | None = None
 
     @property
     def kind(self) -> str:
@@ -112,92 +99,183 @@ class MeanRelease(Published):
         return "rate" if self.rate else "mean"
 
     @property
-    def _ratio_noise(self) -> Distribution | RatioNoise:
+    def needs(self) -> tuple[str, ...]:
+        """Sums and rows."""
+        return self.sum, *self.rows
+
+    def is_alike(self, blocks: Blocks) -> bool:
+        """Whether S and c N were published as numbers of one kind, with the same noise."""
+        return len(self.rows) == 1 and blocks[self.sum].noise == blocks[self.rows[0]].noise
+
+    def noise(self, blocks: Blocks) -> Distribution | RatioNoise:
         """The noise of S and that of c N."""
-        if not self.count_noise:
-            return self.distribution
-        return RatioNoise(self.distribution, tuple((self.half_range, one.distribution) for one in self.count_noise))
+        of_sum = blocks[self.sum].value_noise.distribution
+        if self.is_alike(blocks):
+            return of_sum
+        return RatioNoise(of_sum, tuple((self.half_range, one.distribution) for one in self.count_noises(blocks)))
+
+    def count_noises(self, blocks: Blocks) -> tuple[Noise, ...]:
+        """The noises of N, which add up."""
+        return tuple(blocks[name].value_noise for name in self.rows)
+
+    def sums(self, blocks: Blocks) -> Floats:
+        """S, bin by bin."""
+        return blocks[self.sum].values.astype(np.float64)
+
+    def counts(self, blocks: Blocks) -> Floats:
+        """N, bin by bin (one for all components of a vector)."""
+        if self.is_alike(blocks):
+            return self._scaled(blocks) / self.half_range
+        return difference(blocks, self.rows)
+
+    def _scaled(self, blocks: Blocks) -> Floats:
+        """c N, as it was published where it was."""
+        if self.is_alike(blocks):
+            return blocks[self.rows[0]].numbers.astype(np.float64) * blocks[self.sum].unit
+        return self.counts(blocks) * self.half_range
+
+    def _scaled_each(self, blocks: Blocks) -> Floats:
+        return np.broadcast_to(self._scaled(blocks), self.sums(blocks).shape)
+
+    def reliable(self, blocks: Blocks) -> NDArray[np.bool_]:
+        """Whether the noisy count is larger than 95 % of its noise, so that its interval is above zero."""
+        if self.threshold is not None:
+            return np.asarray(self._rows_given_shown(blocks, 1 - (1 - ENOUGH_CONFIDENCE) / len(self.rows))[0] > 0)
+        return np.asarray(self._scaled_each(blocks) > self.noise(blocks).half_width(ENOUGH_CONFIDENCE))
+
+    def values(self, blocks: Blocks) -> Floats:
+        """centre + S/N, within the clip."""
+        enough = self.reliable(blocks)
+        ratio = self.sums(blocks) / np.where(enough, self.counts(blocks), 1.0)
+        return np.where(enough, np.clip(self.centre + ratio, *self.within), np.nan)
+
+    def interval(self, blocks: Blocks, confidence: float) -> Interval:
+        """Fieller's interval of each mean; the whole clip where the count may be zero."""
+        if self.threshold is not None:
+            return self._interval_given_shown(blocks, confidence)
+        low, high = ratio_interval.ends(self.sums(blocks), self._scaled_each(blocks), self.noise(blocks), confidence)
+        low, high = np.nextafter(self.half_range * low, -np.inf), np.nextafter(self.half_range * high, np.inf)
+        return self._within(low, high)
+
+    def _within(self, low: Floats, high: Floats) -> Interval:
+        """The ends of S/N as ends of the mean."""
+        low, high = np.nextafter(self.centre + low, -np.inf), np.nextafter(self.centre + high, np.inf)
+        return Interval(np.clip(low, *self.within), np.clip(high, *self.within))
+
+    def _interval_given_shown(self, blocks: Blocks, confidence: float) -> Interval:
+        """The rows within an interval that holds given that they show, and sum and missing rows, whose noise decided
+        nothing, within theirs: all together with this confidence, and the mean between what these allow."""
+        each = 1 - (1 - confidence) / (1 + len(self.rows))
+        fewest, most = self._rows_given_shown(blocks, each)
+        half, sums = blocks[self.sum].value_noise.distribution.half_width(each), self.sums(blocks)
+        low, high = sums - half, sums + half
+        few, many = np.maximum(fewest, 1e-300), np.maximum(most, 1e-300)
+        least = np.where(fewest > 0, np.where(low < 0, low / few, low / many), -self.half_range)
+        largest = np.where(fewest > 0, np.where(high > 0, high / few, high / many), self.half_range)
+        return self._within(least, largest)
+
+    def _rows_given_shown(self, blocks: Blocks, confidence: float) -> tuple[Floats, Floats]:
+        """Between how many rows have a value: the rows given that they show, less the missing ones, each with this
+        confidence."""
+        rows = plain(blocks[self.rows[0]], kind="count", domain=None, provenance=of_arrays(), threshold=self.threshold)
+        fewest, most = (end.astype(np.float64) for end in rows.interval(confidence))
+        missing = rows.values - self.counts(blocks)  # 0 where rows without a value were left out
+        off = sum(one.distribution.half_width(confidence) for one in self.count_noises(blocks)[1:])
+        return fewest - missing - off, most - missing + off
+
+    def columns(self, blocks: Blocks) -> dict[str, Any]:
+        """`enough`, `sum` and `count`."""
+        sums = self.sums(blocks)
+        count = np.broadcast_to(self.counts(blocks), sums.shape)
+        total = sums + self.centre * count  # of the values themselves, not of their distances from the centre
+        return {"enough": self.reliable(blocks), "sum": total, "count": count}
+
+    def text(self, words: Words, noise: str) -> ReadingText:
+        """A sum over a count: the distribution of such a ratio depends on the count."""
+        return ReadingText(
+            noun=self.kind,
+            label=self.column,
+            first_sentence=f"a noisy sum over a noisy count ({noise}), released under one guarantee.",
+            noisy_number="a centred sum",
+            divisor="count",
+            why_not_denoised=f"A {self.kind} is a noisy sum over a noisy count, and how noisy it is depends on a count "
+            "that nobody knows, so no denoiser's law holds. It is not denoised; its interval allows for both.",
+        )
+
+    def fits(self, blocks: Blocks) -> bool:
+        """Sums and counts, alike in number or one count for all; and a clip."""
+        if not Reading.fits(self, blocks) or not self.rows:
+            return False
+        sizes = {blocks[name].numbers.size for name in self.rows}
+        return sizes <= {1, blocks[self.sum].numbers.size} and self.half_range > 0 and self.within[0] < self.within[1]
+
+
+class MeanRelease(Measure):
+    """Means, one a bin or one a coordinate, from blocks of sums and counts.
+
+    `noise` is that of each centred sum; what it means for the columns that are published, `half_widths` has.
+    """
+
+    __slots__ = ()
+    reading: Mean
+
+    _what = "mean release"
+
+    @classmethod
+    def of(
+        cls,
+        published: Release,
+        *,
+        centre: float,
+        half_range: float,
+        within: tuple[float, float],
+        domain: Domain | None = None,
+        column: str | None = None,
+    ) -> MeanRelease:
+        """Of sums and counts times `half_range` that were published together, the sums first: a count for each bin of
+        the domain, or, of the components of a vector, one for all."""
+        bins = published.bins - 1 if domain is None else published.bins // 2
+        axes = () if domain is None else domain.names
+        sums, counts = (published.values[part].copy() for part in (slice(0, bins), slice(bins, None)))
+        return cls(
+            blocks={
+                "sum": Block(sums, axes, published.noise),
+                "rows": Block(counts, axes, published.noise, 1 / half_range),
+            },
+            reading=Mean(sum="sum", rows=("rows",), centre=centre, half_range=half_range, within=within, column=column),
+            domain=domain,
+            provenance=published.provenance,
+        )
+
+    def _fits(self) -> dict[str, bool]:
+        rows = [self.blocks[name].numbers.size for name in self.reading.rows if name in self.blocks]
+        each = self.domain is None or {self.domain.size} == {self.bins, *rows}
+        return {"reading": self.reading.fits(self.blocks), "blocks": each, "id": self.id != ""}
 
     @property
     def note(self) -> str:
         """Why this noise was chosen."""
-        return centred(self.provenance.reason, self.components.note)
+        return centred(self.provenance.reason, Published.note.__get__(self))
 
     @property
-    def noise_added_to(self) -> str:
-        """What the noise was added to."""
-        return "a centred sum"
+    def centre(self) -> float:
+        """The middle of the clip."""
+        return self.reading.centre
 
     @property
-    def bins(self) -> int:
-        """How many means."""
-        return self.components.bins - self._counted
-
-    @property
-    def _counted(self) -> int:
-        return 1 if self.domain is None else self.components.bins // 2
+    def within(self) -> tuple[float, float]:
+        """The clip."""
+        return self.reading.within
 
     @property
     def sums(self) -> Floats:
         """Noisy sums of the centred values."""
-        return self.components.values[: self.bins].astype(np.float64)
+        return self.reading.sums(self.blocks)
 
     @property
     def counts(self) -> Floats:
         """Noisy counts (one for all components of a vector)."""
-        return self.components.values[self.bins :] / self.half_range
-
-    @property
-    def enough(self) -> NDArray[np.bool_]:
-        """Whether a mean can be told: its noisy count is larger than 95 % of the noise, so its interval is above zero.
-
-        The rule reads nothing that is not published.
-        """
-        if self.rows is not None:
-            each = 1 - (1 - ENOUGH_CONFIDENCE) / len(self.count_noise)
-            return np.asarray(self._rows_given_shown(self.rows, each)[0] > 0)
-        least = self._ratio_noise.half_width(ENOUGH_CONFIDENCE)
-        return np.asarray(np.broadcast_to(self.components.values[self.bins :], self.sums.shape) > least)
-
-    @property
-    def values(self) -> Floats:
-        """centre + S/N, kept within the clip; not a number (NaN) where the rows are too few to tell."""
-        enough = self.enough
-        ratio = self.sums / np.where(enough, self.counts, 1.0)
-        return np.where(enough, np.clip(self.centre + ratio, *self.within), np.nan)
-
-    def interval(self, confidence: Number = 0.95) -> Interval:
-        """Fieller's interval of this `confidence` for each mean; the whole clip where the count may be zero."""
-        confidence = validation.number("confidence", confidence)
-        if self.rows is not None:
-            return self._interval_given_shown(self.rows, confidence)
-        scaled = np.broadcast_to(self.components.values[self.bins :], self.sums.shape).astype(np.float64)
-        low, high = ratio_interval.ends(self.sums, scaled, self._ratio_noise, confidence)
-        low, high = np.nextafter(self.half_range * low, -np.inf), np.nextafter(self.half_range * high, np.inf)
-        least, most = self.within
-        low, high = np.nextafter(self.centre + low, -np.inf), np.nextafter(self.centre + high, np.inf)
-        return Interval(np.clip(low, least, most), np.clip(high, least, most))
-
-    def _interval_given_shown(self, rows: Release, confidence: float) -> Interval:
-        """The rows within an interval that holds given that they show, and sum and missing rows, whose noise decided
-        nothing, within theirs: all together with this confidence, and the mean between what these allow."""
-        each = 1 - (1 - confidence) / (1 + len(self.count_noise))
-        fewest, most = self._rows_given_shown(rows, each)
-        half = self.distribution.half_width(each)
-        low, high = self.sums - half, self.sums + half
-        few, many = np.maximum(fewest, 1e-300), np.maximum(most, 1e-300)
-        least = np.where(fewest > 0, np.where(low < 0, low / few, low / many), -self.half_range)
-        largest = np.where(fewest > 0, np.where(high > 0, high / few, high / many), self.half_range)
-        ends = (np.nextafter(self.centre + least, -np.inf), np.nextafter(self.centre + largest, np.inf))
-        return Interval(np.clip(ends[0], *self.within), np.clip(ends[1], *self.within))
-
-    def _rows_given_shown(self, rows: Release, confidence: float) -> tuple[Floats, Floats]:
-        """Between how many rows have a value: the rows given that they show, less the missing ones, each with this
-        confidence."""
-        fewest, most = (end.astype(np.float64) for end in rows.interval(confidence))
-        missing = rows.values - self.counts  # 0 where rows without a value were left out
-        off = sum(one.distribution.half_width(confidence) for one in self.count_noise[1:])
-        return fewest - missing - off, most - missing + off
+        return self.reading.counts(self.blocks)
 
     def overall(self, confidence: Number = 0.95) -> Overall:
         """The mean over all bins, each row counting alike, and its interval of this `confidence`.
@@ -206,46 +284,29 @@ class MeanRelease(Published):
         """
         if self.domain is None and self.bins > 1:
             raise errors.InvalidParameter("The components of a vector's mean are no bins: there is no mean over them.")
-        confidence = validation.number("confidence", confidence)
-        each = (1 + confidence) / 2
-        top, bottom = (self.components.total(part, each) for part in (slice(0, self.bins), slice(self.bins, None)))
-        noise = self._ratio_noise
-        if isinstance(noise, RatioNoise):
-            half = noise.total_half_width(self.bins, each)
-            bottom = bottom._replace(low=bottom.value - half, high=bottom.value + half)
-        if bottom.low <= 0:
-            return Overall(math.nan, *self.within)
-        ends = [total / count for total in (top.low, top.high) for count in (bottom.low, bottom.high)]
-        found = (top.value / bottom.value, min(ends), max(ends))
-        return Overall(*(float(np.clip(self.centre + self.half_range * end, *self.within)) for end in found))
-
-    @property
-    def why_not_denoised(self) -> str:
-        """The law of a ratio of two noisy numbers depends on the count it divides by."""
-        return (
-            f"A {self.kind} is a noisy sum over a noisy count, and how noisy it is depends on a count that nobody "
-            "knows, so no denoiser's law holds. It is not denoised; its interval allows for both."
-        )
+        each, c = (1 + validation.number("confidence", confidence)) / 2, self.reading.half_range
+        noise, of_sum = self.reading.noise(self.blocks), self.distribution
+        reach = noise.total_half_width(self.bins, each) if isinstance(noise, RatioNoise) else None
+        top, off = math.fsum(self.sums.tolist()), of_sum.sum_half_width(self.bins, each)
+        bottom = math.fsum(self.counts.tolist()) * c
+        less = of_sum.sum_half_width(self.counts.size, each) if reach is None else reach
+        if bottom - less <= 0:
+            return Overall(math.nan, *self.reading.within)
+        ends = [total / count for total in (top - off, top + off) for count in (bottom - less, bottom + less)]
+        found = (top / bottom, min(ends), max(ends))
+        return Overall(*(float(np.clip(self.centre + c * end, *self.reading.within)) for end in found))
 
     def half_widths(self, confidence: Number = 0.95) -> HalfWidths:
         """How far off a sum, a count, and a mean times its rows may be, with this `confidence`.
 
         A mean's own interval knows more of it.
         """
-        confidence = validation.number("confidence", confidence)
-        return half_widths(self._ratio_noise, centre=self.centre, half_range=self.half_range, confidence=confidence)
-
-    def explain(self) -> str:
-        """What was protected, how well, and what the noise is, in plain words."""
-        many = f"{self.bins:,} {self.kind}s, each" if self.bins != 1 else f"1 {self.kind},"
-        return (
-            f"{many} a noisy sum over a noisy count ({self.mechanism.capitalize()} noise), released under one "
-            f"guarantee.\n{self.promise_in_words(self.errors_in_words())}"
-        )
+        confidence, noise = validation.number("confidence", confidence), self.reading.noise(self.blocks)
+        return half_widths(noise, centre=self.centre, half_range=self.reading.half_range, confidence=confidence)
 
     def spread_in_words(self, digits: int = 4) -> str:
         """How wide the noise of a sum is, and that of a count, to so many `digits`."""
-        of_count = math.hypot(*(one.std for one in self.count_noise)) or self.std / self.half_range
+        of_count = math.hypot(*(one.std for one in self.reading.count_noises(self.blocks)))
         of_sum = math.hypot(self.std, self.centre * of_count)
         return f"standard deviation {rounded(of_sum, digits)} of a sum, {rounded(of_count, digits)} of a count"
 
@@ -276,60 +337,11 @@ class MeanRelease(Published):
         are = "is" if missing == 1 else "are"
         return f" {missing:,} of {self.bins:,} groups {are} {TOO_FEW}: the noisy count is {rule}."
 
-    def __repr__(self) -> str:
-        return f"<MeanRelease of {self.bins:,} {self.kind}s, {self.mechanism} noise{self._seeded_mark}>"
-
-    def _columns(self) -> dict[str, Any]:
-        """Key columns, `mean` (or `rate`), `low` and `high` (95 %), `enough`, `sum` and `count`."""
-        keys: dict[str, Any] = {"component": np.arange(self.bins)}
-        if self.domain is not None:
-            keys = dict(key_columns(self.domain, self.bins))
-        low, high = self.interval(0.95)
-        count = np.broadcast_to(self.counts, self.sums.shape)
-        total = self.sums + self.centre * count  # of the values themselves, not of their distances from the centre
-        shown = {self.kind: self.values, "low": low, "high": high, "enough": self.enough}
-        return {**keys, **shown, "sum": total, "count": count}
-
-    def _arrow(self, columns: dict[str, Any]) -> pa.Table:
-        """A mean that cannot be told is null, and `enough` is false."""
-        import pyarrow as pa
-
-        return pa.table(columns | {self.kind: pa.array(columns[self.kind], mask=~columns["enough"])})
+    def _keys(self, for_people: bool = False) -> dict[str, Any]:
+        return {"component": np.arange(self.bins)} if self.domain is None else Measure._keys(self, for_people)
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
         """One Parquet file at `path`, readable by anyone. `allow_seeded` lets a test write what a seed made."""
-        if self.rows is not None:
-            raise errors.InvalidParameter("This is a part of a summary. Save the summary: its file has all of them.")
-        file_format.refuse_seeded_noise(self.seeded, allow_seeded)
-        facts = {
-            "components": write_release(self.components),
-            "values": self.components.values.tolist(),
-            "centre": self.centre,
-            "half_range": self.half_range,
-            "within": list(self.within),
-            "domain": write_domain(self.domain),
-            "column": self.column,
-            "count_noise": [write_noise(one) for one in self.count_noise],
-            "rate": self.rate,
-        }
-        file_format.write(path, self._file_table(), what="mean release", facts=facts)
-
-
-def from_table(table: pa.Table, facts: Facts) -> MeanRelease:
-    """What `MeanRelease.save` wrote."""
-    values, within = np.array(facts.numbers("values")), facts.numbers("within")
-    facts.check("within", len(within) == 2 and within[0] < within[-1])
-    found = MeanRelease(
-        components=read_release(values, None, facts.facts("components")),
-        centre=facts.number("centre"),
-        half_range=facts.number("half_range"),
-        within=(float(within[0]), float(within[1])),
-        domain=read_domain(facts.take("domain"), table),
-        column=facts.optional_text("column"),
-        count_noise=tuple(map(read_noise, facts.list_of_facts("count_noise"))) if facts.has("count_noise") else (),
-        rate=facts.flag("rate") if facts.has("rate") else False,
-    )
-    facts.check("half_range", found.half_range > 0)
-    facts.check("values", found.bins == table.num_rows and (found.domain is None or values.size == 2 * found.bins))
-    facts.finish()
-    return found
+        if self.reading.threshold is not None:
+            raise part_of_a_summary()
+        Published.save(self, path, allow_seeded=allow_seeded)

@@ -7,12 +7,10 @@ whole number between -span and span, so that the middle of the clip is 0 exactly
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
-
-from leastnoise.releases.facts import Facts
+from typing import Literal, get_args
 
 FigureKind = Literal["count", "sum", "mean", "rate", "variance", "std", "share", "ratio"]
-FIGURE_KINDS: tuple[FigureKind, ...] = ("count", "sum", "mean", "rate", "variance", "std", "share", "ratio")
+FIGURE_KINDS: tuple[FigureKind, ...] = get_args(FigureKind)
 COUNTED: tuple[FigureKind, ...] = ("mean", "rate", "variance", "std")  # those that are divided by the rows with a value
 SQUARE_BITS = 30  # of a centred square: beyond, it is rounded down
 
@@ -29,6 +27,14 @@ class Figure:
     values: int | None = None
     weight: float = 1.0
     over: int | None = None
+
+    def _fits(self) -> dict[str, bool]:
+        rows_alone = self.values is None and self.kind in ("count", "share")
+        return {
+            "kind": (rows_alone or self.values is not None) and (self.over is not None) == (self.kind == "ratio"),
+            "over": self.over is None or self.over != self.values,
+            "weight": self.weight > 0,
+        }
 
     @property
     def places(self) -> frozenset[int]:
@@ -53,6 +59,9 @@ class Measured:
     grid: float
     lowest: int
     highest: int
+
+    def _fits(self) -> dict[str, bool]:
+        return {"grid": self.grid > 0, "lowest": 0 < self.span < 2**62 and self.largest < 2**63}
 
     @property
     def span(self) -> int:
@@ -104,54 +113,3 @@ def part_name(part: Literal["missing", "sum", "squares", "plain"], column: int) 
 def paired_name(column: int, other: int) -> str:
     """What those are called of the values of a column as they are, in rows in which another has a value, too."""
     return f"plain {column} with {other}"
-
-
-def write_figures(figures: tuple[Figure, ...]) -> list[dict[str, Any]]:
-    """As JSON holds them."""
-    return [
-        {"name": f.name, "kind": f.kind, "values": f.values, "weight": f.weight}
-        | ({} if f.over is None else {"over": f.over})
-        for f in figures
-    ]
-
-
-def read_figures(found: list[Facts]) -> tuple[Figure, ...]:
-    """What `write_figures` wrote."""
-    made = []
-    for facts in found:
-        made.append(
-            Figure(
-                facts.text("name"),
-                facts.word("kind", FIGURE_KINDS),
-                facts.optional_integer("values"),
-                facts.number("weight"),
-                facts.integer("over") if facts.has("over") else None,
-            )
-        )
-        facts.finish()
-    return tuple(made)
-
-
-def write_measured(columns: tuple[Measured, ...]) -> list[dict[str, Any]]:
-    """As JSON holds them."""
-    names = ("label", "low", "high", "grid", "lowest", "highest")
-    return [{name: getattr(one, name) for name in names} for one in columns]
-
-
-def read_measured(found: list[Facts]) -> tuple[Measured, ...]:
-    """What `write_measured` wrote."""
-    made = []
-    for facts in found:
-        one = Measured(
-            facts.text("label"),
-            facts.number("low"),
-            facts.number("high"),
-            facts.number("grid"),
-            facts.integer("lowest"),
-            facts.integer("highest"),
-        )
-        facts.check("grid", one.grid > 0)
-        facts.check("lowest", 0 < one.span < 2**62 and one.largest < 2**63)
-        facts.finish()
-        made.append(one)
-    return tuple(made)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from leastnoise.privacy.distributions import LARGEST_SCALE, Distribution, Gaussian, Laplace
-from leastnoise.privacy.noise_choice import Mechanism
-from leastnoise.releases.facts import Facts
+from leastnoise.privacy.noise_plan import Mechanism
 
 MECHANISMS: tuple[Mechanism, ...] = ("gaussian", "laplace")
 NEGLIGIBLE = 1e-9  # of a grid step: the standard deviation of noise that is none
@@ -37,6 +36,10 @@ class Noise:
         """The standard deviation that was calibrated (Laplace: scale * sqrt 2)."""
         return self.scale if self.mechanism == "gaussian" else math.sqrt(2) * self.scale
 
+    def times(self, unit: float) -> Noise:
+        """The noise of numbers in a unit of which one step is `unit`."""
+        return self if unit == 1 else Noise(self.mechanism, self.scale * unit, self.grid * unit)
+
     @property
     def distribution(self) -> Distribution:
         """The distribution of one value's noise, on its grid."""
@@ -52,21 +55,54 @@ class Noise:
         """Whether a draw is 0 but for a chance of 1e-18: it is 0 or a grid step away, so P[not 0] <= std^2/grid^2."""
         return self.std <= NEGLIGIBLE * self.grid
 
+    def _fits(self) -> dict[str, bool]:
+        """Whether anybody can have drawn with it: else no quantile of it is searched for.
 
-def write_noise(noise: Noise) -> dict[str, Any]:
-    """As JSON holds it."""
-    return {"mechanism": noise.mechanism, "scale": noise.scale, "grid": noise.grid}
+        Whatever was released or wrapped passes: noise far finer than its grid is all zeros, and was still released.
+        """
+        return {
+            "scale": 0 < self.scale <= LARGEST_SCALE,
+            "grid": 0 <= self.grid <= LARGEST_SCALE and (not self.grid or self.scale / self.grid < MAX_GRID_STEPS),
+        }
 
 
-def read_noise(facts: Facts) -> Noise:
-    """What `write_noise` wrote.
+class Noisy:
+    """Something to which noise of one kind was added."""
 
-    A scale or a grid that nobody can have drawn with is refused, so that no quantile of it is searched for. Whatever
-    was released or wrapped passes: noise far finer than its grid is all zeros, and was still released.
-    """
-    noise = Noise(facts.word("mechanism", MECHANISMS), facts.number("scale"), facts.number("grid"))
-    facts.check("scale", 0 < noise.scale <= LARGEST_SCALE)
-    facts.check("grid", 0 <= noise.grid <= LARGEST_SCALE)
-    facts.check("grid", noise.grid == 0 or noise.scale / noise.grid < MAX_GRID_STEPS)
-    facts.finish()
-    return noise
+    __slots__ = ()
+
+    if TYPE_CHECKING:  # a field of some kinds, computed by others
+
+        @property
+        def noise(self) -> Noise:
+            """The noise that was added."""
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """gaussian or laplace; of quantiles also exponential."""
+        return self.noise.mechanism
+
+    @property
+    def scale(self) -> float:
+        """The noise's parameter: sigma, or Laplace's b."""
+        return self.noise.scale
+
+    @property
+    def grid(self) -> float:
+        """The step that noise was drawn on; 0: no grid."""
+        return self.noise.grid
+
+    @property
+    def sigma(self) -> float:
+        """The standard deviation that was calibrated (Laplace: scale * sqrt 2)."""
+        return self.noise.sigma
+
+    @property
+    def std(self) -> float:
+        """The standard deviation of the noise that was drawn, the grid's rounding included."""
+        return self.noise.std
+
+    @property
+    def distribution(self) -> Distribution:
+        """The distribution of the noise, on its grid."""
+        return self.noise.distribution

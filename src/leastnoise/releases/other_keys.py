@@ -3,7 +3,26 @@
 The total is released with noise of its own: with the counts, as one release (`histogram(..., others=0.1)`), or as
 one beside them (`query.total()`). Its noise is independent of theirs, so an interval at confidence 1 - a/2 for each of
 the two gives one at 1 - a for their difference. The counts of what shows are too high, because of which keys show;
-`shown_total` proves how far their sum reaches given that they do.
+below it is proved how far their sum reaches given that they do.
+
+**How far the noise of the total reaches of bins that show because their noisy count reached a threshold.**
+
+Given that a bin shows, its noise z is what was drawn, given z >= t, with t the threshold less its true count. Draws of
+different bins stay independent. So for the total of the true counts, which is the noisy total less the sum of the z,
+
+    above   z given z >= t is stochastically larger than z, so the sum of the z is below -h no more often than that of
+            as many plain draws;
+    below   given z >= t, z is stochastically the larger the larger t is: the smaller the true count. Where every true
+            count is at least its own lower limit, limits in place of counts bound the sum from above, by Chernoff:
+            P(sum > q) <= exp(sum K_i(s) - s q) for every s > 0, K_i(s) = log E[exp(s z) | z >= t_i].
+
+The chances that a lower limit fails and that the sum exceeds q are added.
+
+The standard deviation of z given z >= t is at most that of z. With S the chance to be above and r the hazard rate, the
+rising map f with S(f(z)) = S(t) S(z) takes z to z given z >= t; f(z) >= z, its slope is r(z) / r(f(z)), and both laws
+are log-concave, so that r rises: f is a contraction, and no contraction makes a variance larger. (On the grid: a test.)
+Draws are independent, so the standard deviation of the total is at most that of as many plain draws, and cutting at 0,
+a contraction as well, leaves it so.
 """
 
 from __future__ import annotations
@@ -12,14 +31,53 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from leastnoise import errors
-from leastnoise.releases.facts import Facts
-from leastnoise.releases.interval import Total
-from leastnoise.releases.noise import Noise, read_noise, write_noise
+from leastnoise._support.validation import Floats
+from leastnoise.privacy.distributions import Distribution, Laplace
+from leastnoise.releases.block import Total
+from leastnoise.releases.noise import Noise
 
 if TYPE_CHECKING:
     from leastnoise.releases.provenance import Provenance
     from leastnoise.releases.release import Release
+
+CELLS = 1 << 13  # of the grid, at most; with more, several are one whose noise counts as the largest of them
+REACH = 14.0  # standard deviations of Gaussian noise, beyond which nothing is left to speak of
+LAPLACE_REACH = 300.0  # the same for Laplace noise, tilted by at most LARGEST_TILT / scale
+LARGEST_TILT = 0.85
+
+
+def total_of(question: str) -> str:
+    """The question about all keys together, shown or not, that belongs to a question about each."""
+    return f"all keys together of: {question}"
+
+
+def most_noise(distribution: Distribution, starts: Floats, miss: float) -> float:
+    """A q that the sum of draws, each given that it is at least its start, exceeds with probability `miss` at most;
+    infinity where doubles cannot tell."""
+    step, laplace = distribution.grid, isinstance(distribution, Laplace)
+    spread = distribution.scale if isinstance(distribution, Laplace) else distribution.sigma
+    reach = math.ceil((LAPLACE_REACH if laplace else REACH) * spread / step)
+    first = np.maximum(np.floor(starts / step), -reach)
+    last = int(max(first.max(), 0)) + reach
+    block = max(1, math.ceil((last + reach) / CELLS))
+    edges = np.arange(-reach, last + block + 1, block, dtype=np.float64)
+    chances = distribution.at_or_above(edges[:-1]) - distribution.at_or_above(edges[1:])
+    ends = (edges[1:] - 1) * step  # the largest noise of each block
+    places, times = np.unique(((first + reach) // block).astype(np.int64), return_counts=True)
+    shown = np.cumsum(chances[::-1])[::-1][places]
+    tilts = np.geomspace(0.01, 1.0, 60) * (LARGEST_TILT if laplace else 6.0) / spread
+    found = math.inf
+    for tilt in tilts:
+        with np.errstate(all="ignore"):
+            tilted = np.cumsum((chances * np.exp(tilt * ends - tilt * ends[-1] / 2))[::-1])[::-1][places]
+            logs = np.log(tilted) + tilt * ends[-1] / 2 - np.log(shown)
+        bound = (float(times @ logs) - math.log(miss)) / float(tilt)
+        found = min(found, bound) if math.isfinite(bound) else found  # where chances underflow, it proves nothing
+    return math.ceil(found / step) * step if math.isfinite(found) else math.inf
+
 
 LABEL = "all other keys"  # what people read where the others have a key
 _CURE = "Release query.total() of the query that this is of."
@@ -31,6 +89,9 @@ class AllKeys:
 
     value: int
     noise: Noise
+
+    def _fits(self) -> dict[str, bool]:
+        return {"value": abs(self.value) < 2**63}
 
     def interval(self, confidence: float) -> tuple[float, float]:
         """Where the true total lies with this `confidence`."""
@@ -69,8 +130,8 @@ def _total_of(shown: Release, total: Release | None) -> AllKeys:
 
 def _check(shown: Release, total: Any) -> None:
     """Refuse what is no total of this question, by public facts: which table, and what was asked of it."""
+    from leastnoise.releases.other_keys import total_of
     from leastnoise.releases.release import Release
-    from leastnoise.releases.shown_total import total_of
 
     if not isinstance(total, Release):
         raise errors.WrongType(
@@ -109,16 +170,3 @@ def others_row(columns: dict[str, Any], keys: int, others: Total, *, for_people:
         words = for_people or not cells or any(isinstance(cell, str) for cell in cells)
         made[name] = [*cells, (LABEL if place == 0 and words else None) if place < keys else numbers.get(name)]
     return made
-
-
-def write_all_keys(found: AllKeys) -> dict[str, Any]:
-    """As JSON holds it."""
-    return {"value": found.value, "noise": write_noise(found.noise)}
-
-
-def read_all_keys(facts: Facts) -> AllKeys:
-    """What `write_all_keys` wrote."""
-    found = AllKeys(value=facts.integer("value"), noise=read_noise(facts.facts("noise")))
-    facts.check("value", abs(found.value) < 2**63)
-    facts.finish()
-    return found

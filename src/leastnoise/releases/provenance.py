@@ -1,22 +1,25 @@
-"""Provenance: what a release promises, to whom, and where it comes from. All of it is public."""
+"""Provenance: what a release promises, to whom, and where it comes from. All of it is public.
+
+Whatever was released, or made from what was, is `Promised`: it has the facts of its provenance.
+"""
 
 from __future__ import annotations
 
 import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING
 
 from leastnoise._support.immutable import Frozen
 from leastnoise._support.version import VERSION
-from leastnoise.privacy.guarantee import Promise, guarantee_facts, promise_in_words, read_guarantee
-from leastnoise.privacy.noise_reason import REASON_CODES, NoiseReason
+from leastnoise.privacy.guarantees import ReleaseGuarantee, promise_in_words
+from leastnoise.privacy.noise_reason import NoiseReason
 from leastnoise.privacy.strength import GaussianInstead, Strength, judge
-from leastnoise.releases.column_labels import labelled_in_words, unit_words
-from leastnoise.releases.facts import Facts
-from leastnoise.releases.left_out import LeftOut, covered_in_words, read_left_out, write_left_out
+from leastnoise.releases import records
+from leastnoise.releases.column_labels import column_words, labelled_in_words, unit_words
+from leastnoise.releases.left_out import LeftOut, covered_in_words
 
 SEEDED_WARNING = "WARNING: the noise came from a test's seed, so it hides nothing. Never publish this."
 
@@ -25,7 +28,7 @@ SEEDED_WARNING = "WARNING: the noise came from a test's seed, so it hides nothin
 class Provenance:
     """Where a release comes from."""
 
-    guarantee: Promise | None = None  # None: nothing is known (noise from elsewhere)
+    guarantee: ReleaseGuarantee | None = None  # None: nothing is known (noise from elsewhere)
     strength: Strength | None = None  # of the guarantee; where a budget paid, of all that it allows
     delta: float | None = None  # the delta that was asked for
     sensitivity: float | None = None  # in L2, what Gaussian noise hides
@@ -48,6 +51,16 @@ class Provenance:
         object.__setattr__(self, "labels", Frozen(self.labels))
         if self.strength is None and self.guarantee is not None:
             object.__setattr__(self, "strength", judge(self.guarantee))
+
+    def _fits(self) -> dict[str, bool]:
+        sizes = {"sensitivity": self.sensitivity, "l1_sensitivity": self.l1_sensitivity}
+        return {
+            "delta": self.delta is None or 0 <= self.delta < 1,
+            **{name: size is None or size > 0 for name, size in sizes.items()},
+            "labels": all(map(str.isprintable, self.labels.values())),
+            # What `secrets.token_hex(8)` writes, and nothing that a page or a ledger's reader could run.
+            "id": re.fullmatch("([0-9a-f]{16})?", self.id) is not None,
+        }
 
     @property
     def whom(self) -> str | None:
@@ -90,111 +103,143 @@ def of_arrays(*, seeded: bool = False) -> Provenance:
     return Provenance(id="", seeded=seeded)
 
 
-def write_provenance(provenance: Provenance) -> dict[str, Any]:
-    """As JSON holds it."""
-    reason = provenance.reason
+def _fits_strength(strength: Strength) -> dict[str, bool]:
     return {
-        "guarantee": guarantee_facts(provenance.guarantee),
-        "strength": None if provenance.strength is None else _strength_facts(provenance.strength),
-        "delta": provenance.delta,
-        "sensitivity": provenance.sensitivity,
-        "l1_sensitivity": provenance.l1_sensitivity,
-        "unit": provenance.unit,
-        **({"labels": dict(provenance.labels)} if provenance.labels else {}),
-        "limits": dict(provenance.limits),
-        "left_out": write_left_out(provenance.left_out),
-        "query": provenance.query,
-        "table": provenance.table,
-        **({} if provenance.ledger is None else {"ledger": provenance.ledger}),
-        "reason": None if reason is None else {"code": reason.code, "other_std": reason.other_std},
-        "id": provenance.id,
-        "created_at": provenance.created_at.isoformat(),
-        "version": provenance.version,
-        "seeded": provenance.seeded,
+        "found": 0 <= strength.found <= 1,
+        "failing": 0 <= strength.failing <= 1,
+        "mu": strength.mu is None or (strength.mu > 0 and not strength.of_budget),
+        "chance": 0 <= strength.chance <= 1,
+        "doubtful": 0 <= strength.doubtful <= 1,
+        "units": strength.units is None or strength.units >= 1,
     }
 
 
-def read_provenance(facts: Facts) -> Provenance:
-    """What `write_provenance` wrote."""
-    found = Provenance(
-        guarantee=_read_guarantee(facts),
-        strength=_read_strength(facts.optional_facts("strength")),
-        delta=facts.optional_number("delta"),
-        sensitivity=facts.optional_number("sensitivity"),
-        l1_sensitivity=facts.optional_number("l1_sensitivity"),
-        unit=facts.optional_text("unit"),
-        labels=facts.texts_by_name("labels") if facts.has("labels") else {},
-        limits=facts.integers_by_name("limits"),
-        left_out=read_left_out(facts.list_of_facts("left_out")),
-        query=facts.optional_text("query"),
-        table=facts.optional_text("table"),
-        ledger=facts.text("ledger") if facts.has("ledger") else None,
-        reason=_read_reason(facts.optional_facts("reason")),
-        id=facts.text("id"),
-        created_at=facts.time("created_at"),
-        version=facts.text("version"),
-        seeded=facts.flag("seeded"),
-    )
-    facts.check("delta", found.delta is None or 0 <= found.delta < 1)
-    for name, size in (("sensitivity", found.sensitivity), ("l1_sensitivity", found.l1_sensitivity)):
-        facts.check(name, size is None or size > 0)
-    # What `secrets.token_hex(8)` writes, and nothing that a page or a ledger's reader could run.
-    facts.check("id", re.fullmatch("([0-9a-f]{16})?", found.id) is not None)
-    facts.finish()
-    return found
+def _fits_gaussian(gaussian: GaussianInstead) -> dict[str, bool]:
+    return {"found": 0 <= gaussian.found <= 1, "error": gaussian.error is None or gaussian.error > 0}
 
 
-def _read_guarantee(facts: Facts) -> Promise | None:
-    found = facts.take("guarantee")
-    try:
-        guarantee: Promise | None = read_guarantee(found)
-    except (AttributeError, KeyError, TypeError, ValueError, ArithmeticError):
-        facts.check("guarantee", False)
-        raise
-    return guarantee
+records.CHECKS |= {Strength: _fits_strength, GaussianInstead: _fits_gaussian}
+records.HINTS[Strength, "everything"] = None
 
 
-def _strength_facts(strength: Strength) -> dict[str, Any]:
-    """Its fields; mu, a doubtful delta, a number of units and Gaussian noise only where there is one."""
-    named = asdict(strength)
-    absent = {"everything"} | ({"mu", "chance"} if strength.mu is None else set())
-    absent |= {name for name in ("doubtful", "units", "gaussian") if not named[name]}
-    return {name: value for name, value in named.items() if name not in absent}
+class Promised:
+    """Something that was released, or made from what was."""
 
+    __slots__ = ()
 
-def _read_strength(facts: Facts | None) -> Strength | None:
-    if facts is None:
-        return None
-    strength = Strength(facts.number("found"), facts.number("failing"), facts.flag("of_budget"))
-    if facts.has("mu"):
-        strength = replace(strength, mu=facts.number("mu"), chance=facts.number("chance"))
-        facts.check("mu", (strength.mu or 0.0) > 0 and not strength.of_budget)
-        facts.check("chance", 0 <= strength.chance <= 1)
-    if facts.has("doubtful"):
-        strength = replace(strength, doubtful=facts.number("doubtful"))
-        facts.check("doubtful", 0 < strength.doubtful <= 1)
-    if facts.has("units"):
-        strength = replace(strength, units=facts.integer("units"))
-        facts.check("units", (strength.units or 0) >= 1)
-    if facts.has("gaussian"):
-        strength = replace(strength, gaussian=_read_gaussian(facts.facts("gaussian")))
-    facts.check("found", 0 <= strength.found <= 1)
-    facts.check("failing", 0 <= strength.failing <= 1)
-    facts.finish()
-    return strength
+    if TYPE_CHECKING:  # a field of some kinds, computed by others
 
+        @property
+        def provenance(self) -> Provenance:
+            """What is promised, to whom, and where it comes from."""
 
-def _read_gaussian(facts: Facts) -> GaussianInstead:
-    found = GaussianInstead(facts.number("found"), facts.optional_number("error"))
-    facts.check("found", 0 <= found.found <= 1)
-    facts.check("error", found.error is None or found.error > 0)
-    facts.finish()
-    return found
+    @property
+    def guarantee(self) -> ReleaseGuarantee | None:
+        """What is promised; None where that is not known (noise from elsewhere)."""
+        return self.provenance.guarantee
 
+    @property
+    def delta(self) -> float | None:
+        """The delta that was asked for."""
+        return self.provenance.delta
 
-def _read_reason(facts: Facts | None) -> NoiseReason | None:
-    if facts is None:
-        return None
-    reason = NoiseReason(facts.word("code", REASON_CODES), facts.optional_number("other_std"))
-    facts.finish()
-    return reason
+    @property
+    def sensitivity(self) -> float | None:
+        """How far one unit can move what the noise was added to, in L2."""
+        return self.provenance.sensitivity
+
+    @property
+    def l1_sensitivity(self) -> float | None:
+        """The same in L1, where it is known."""
+        return self.provenance.l1_sensitivity
+
+    @property
+    def unit(self) -> str | None:
+        """Who is protected."""
+        return self.provenance.unit
+
+    def _words(self, column: str) -> str:
+        """What readers call a column."""
+        return column_words(column, self.provenance.labels)
+
+    @property
+    def limits(self) -> Mapping[str, int]:
+        """How much of one unit was used."""
+        return self.provenance.limits
+
+    @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """Why rows can be missing from the numbers, or values changed."""
+        return self.provenance.left_out
+
+    @property
+    def strength(self) -> Strength | None:
+        """How strong the promise is: of the whole budget, where one paid. None: nothing is known of it."""
+        return self.provenance.strength
+
+    @property
+    def query(self) -> str | None:
+        """The question."""
+        return self.provenance.query
+
+    @property
+    def table(self) -> str | None:
+        """The name of what was read, where it is known."""
+        return self.provenance.table
+
+    @property
+    def note(self) -> str:
+        """Why this noise was chosen."""
+        return ""
+
+    @property
+    def id(self) -> str:
+        """Which release it is, or was made from; "" of plain arrays."""
+        return self.provenance.id
+
+    @property
+    def ledger(self) -> str | None:
+        """The name of the ledger that has its debit, without its folder; None without a budget."""
+        return self.provenance.ledger
+
+    @property
+    def created_at(self) -> datetime:
+        """When it was released."""
+        return self.provenance.created_at
+
+    @property
+    def version(self) -> str:
+        """The leastnoise that released it."""
+        return self.provenance.version
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the noise came from a test's seed and hides nothing."""
+        return self.provenance.seeded
+
+    def promise_in_words(self, errors: str = "") -> str:
+        """Whom it protects and how well: the part of `explain` that is true of whatever is computed from it.
+
+        errors: how far off the numbers are, which nobody should read before what is left out of them.
+        """
+        lines = [
+            self.provenance.left_out_in_words(),
+            errors,
+            f"The question: {self.query}." if self.query else "",
+            self.provenance.labels_in_words(),
+            self.note,
+            self.provenance.explain(),
+            self.provenance.strength_in_words(),
+            self._selection_in_words(),
+            "" if self.query else self.provenance.limits_in_words(),  # a question has its limits in it
+            SEEDED_WARNING if self.seeded else "",
+        ]
+        return "\n".join(line for line in lines if line)
+
+    def _selection_in_words(self) -> str:
+        """What chose the bins that show, where not all do."""
+        return ""
+
+    @property
+    def _seeded_mark(self) -> str:
+        return ", SEEDED: hides nothing" if self.seeded else ""

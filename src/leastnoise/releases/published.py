@@ -5,45 +5,74 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from leastnoise import errors
 from leastnoise._support.validation import Number
-from leastnoise.privacy.distributions import Distribution
-from leastnoise.releases import display, labels, views
+from leastnoise.releases import labels, views
 from leastnoise.releases.column_labels import labelled_domain
-from leastnoise.releases.frames import Frames
-from leastnoise.releases.noise import Noise
-from leastnoise.releases.promised import Promised
-from leastnoise.releases.spreadsheets import Spreadsheets
+from leastnoise.releases.file_format import Saved
+from leastnoise.releases.frames import Frames, Spreadsheets
+from leastnoise.releases.noise import Noisy
+from leastnoise.releases.provenance import Promised
 
 if TYPE_CHECKING:
-    from rich.console import Group
-
     from leastnoise.domain import Domain, Zones
     from leastnoise.graphs import Graph
-    from leastnoise.privacy.noise_choice import Mechanism
     from leastnoise.releases.estimate import Estimate
 
 
-class Published(Promised, Spreadsheets, ABC):
-    """A release of any kind, or an estimate made from one."""
+class Binned(Promised, Frames, Spreadsheets, Saved):
+    """A value, or several, for each bin of a domain."""
 
     __slots__ = ()
 
     if TYPE_CHECKING:  # fields of some kinds, computed by others. (At run time a property would be a field's default.)
 
         @property
-        def values(self) -> Any:
-            """What is published, one value a bin."""
-
-        @property
         def domain(self) -> Domain | None:
             """The bins; None where they are only numbered."""
 
         @property
-        def noise(self) -> Noise:
-            """The noise that was added."""
+        def bins(self) -> int:
+            """How many bins."""
+
+    @property
+    def _rows(self) -> int:
+        return self.bins
+
+    @property
+    def _shown_domain(self) -> Domain | None:
+        """The domain by what readers call its columns."""
+        return labelled_domain(self.domain, self.provenance.labels)
+
+    def bin_names(self, most: int) -> tuple[str, list[str]]:
+        """What the bins are by, and what the first are called, at most `most` of them."""
+        return labels.title(self._shown_domain), labels.of(self.domain, range(min(self.bins, most)))
+
+    @property
+    def why_not_denoised(self) -> str:
+        """Why `denoise` is refused, where it is; the page says the same."""
+        return ""
+
+    def denoise(self, method: str = "auto", **options: Any) -> Any:
+        """Refused, with the reason, unless the values are a truth plus noise of one known law.
+
+        method, options: those of releases that can be denoised.
+        """
+        raise errors.InvalidParameter(self.why_not_denoised, parameter="method", value=method)
+
+
+class Published(Binned, Noisy, ABC):
+    """A release of any kind, or an estimate made from one."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        @property
+        def values(self) -> Any:
+            """What is published, one value a bin."""
 
         @property
         def kind(self) -> str:
@@ -52,6 +81,9 @@ class Published(Promised, Spreadsheets, ABC):
         @property
         def column(self) -> str | None:
             """Whose means or quantiles they are; None where that is not known, or there is no one column."""
+
+    covers_domain: ClassVar[bool] = True  # whether every bin has a value, in order, so that nodes can stand for them
+    _picture: ClassVar[str] = "release"  # the function of `leastnoise.plot` that draws it
 
     # What each kind says of itself
 
@@ -64,11 +96,6 @@ class Published(Promised, Spreadsheets, ABC):
     def noun(self) -> str:
         """What one of the values is called."""
         return self.kind
-
-    @property
-    def covers_domain(self) -> bool:
-        """Whether there is a value for every bin, in order, so that a graph's nodes can stand for them."""
-        return True
 
     @property
     def at_least(self) -> int | None:
@@ -101,55 +128,12 @@ class Published(Promised, Spreadsheets, ABC):
         """How wide the noise is, to so many `digits`."""
         return "practically 0" if self.noise.is_none else f"standard deviation {self.std:.{digits}g}"
 
-    @abstractmethod
-    def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
-        """One Parquet file at `path`, readable by anyone. `allow_seeded` lets a test write what a seed made."""
-
-    @property
-    def _shown_domain(self) -> Domain | None:
-        """The domain by what readers call its columns."""
-        return labelled_domain(self.domain, self.provenance.labels)
-
-    def bin_names(self, most: int) -> tuple[str, list[str]]:
-        """What the bins are by, and what the first are called, at most `most` of them."""
-        return labels.title(self._shown_domain), labels.of(self.domain, range(min(self.bins, most)))
-
     # The noise
-
-    @property
-    def mechanism(self) -> Mechanism:
-        """gaussian or laplace; of quantiles also exponential."""
-        return self.noise.mechanism
 
     @property
     def mechanism_in_words(self) -> str:
         """Gaussian noise, Laplace noise, or what else there was."""
         return f"{self.mechanism.capitalize()} noise"
-
-    @property
-    def scale(self) -> float:
-        """The noise's parameter: sigma, or Laplace's b."""
-        return self.noise.scale
-
-    @property
-    def grid(self) -> float:
-        """The step that noise was drawn on; 0: no grid."""
-        return self.noise.grid
-
-    @property
-    def sigma(self) -> float:
-        """The standard deviation that was calibrated (Laplace: scale * sqrt 2)."""
-        return self.noise.sigma
-
-    @property
-    def std(self) -> float:
-        """The standard deviation of the noise that was drawn, the grid's rounding included."""
-        return self.noise.std
-
-    @property
-    def distribution(self) -> Distribution:
-        """The distribution of the noise, on its grid."""
-        return self.noise.distribution
 
     # Where it comes from
 
@@ -167,18 +151,6 @@ class Published(Promised, Spreadsheets, ABC):
         The `options` `estimate`, `graph`, `zones` and `ax` are passed on. It needs matplotlib.
         """
         return views.plot(self, **options)
-
-    @property
-    def why_not_denoised(self) -> str:
-        """Why `denoise` is refused, where it is; the page says the same."""
-        return ""
-
-    def denoise(self, method: str = "auto", **options: Any) -> Any:
-        """Refused, with the reason, unless the values are a truth plus noise of one known law.
-
-        method, options: those of releases that can be denoised.
-        """
-        raise errors.InvalidParameter(self.why_not_denoised, parameter="method", value=method)
 
     def report(
         self,
@@ -199,22 +171,3 @@ class Published(Promised, Spreadsheets, ABC):
         return views.report(
             path, self, estimate=estimate, graph=graph, zones=zones, title=title, allow_seeded=allow_seeded
         )
-
-    def _shown_columns(
-        self, confidence: Number = 0.95, estimate: Estimate | None = None, *, for_people: bool = False
-    ) -> dict[str, Any]:
-        low, high = self.interval(confidence)
-        return Frames._shown_columns(self, confidence, estimate) | {"low": low, "high": high}
-
-    def _first_columns(self, rows: int) -> dict[str, Any]:
-        return {name: column[:rows] for name, column in self._columns().items()}
-
-    def __str__(self) -> str:
-        """What it is, and the first rows."""
-        return display.as_text(self)
-
-    def _repr_html_(self) -> str:
-        return display.as_html(self)
-
-    def __rich__(self) -> Group:
-        return display.as_rich(self)

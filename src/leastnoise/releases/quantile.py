@@ -6,33 +6,31 @@ False, as for a mean. The rule reads the interval alone, which is made from what
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise._support import validation
-from leastnoise._support.number_format import rounded
+from leastnoise._support.text import rounded
 from leastnoise._support.validation import Floats, Number
-from leastnoise.releases import file_format, labels
-from leastnoise.releases.columns import key_columns, read_domain, write_domain
+from leastnoise.domain import Domain
+from leastnoise.releases import labels
+from leastnoise.releases.block import Interval
+from leastnoise.releases.columns import key_columns
 from leastnoise.releases.display import TOO_FEW
-from leastnoise.releases.facts import Facts
-from leastnoise.releases.interval import Interval
+from leastnoise.releases.frames import refuse_beside
 from leastnoise.releases.noise import Noise
 from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.published import Published
-from leastnoise.releases.quantile_histogram import HistogramQuantiles, read_edges, read_histogram
-from leastnoise.releases.quantile_ranks import RankQuantiles, read_ranks
+from leastnoise.releases.quantile_histogram import HistogramQuantiles
+from leastnoise.releases.quantile_ranks import RankQuantiles
 from leastnoise.releases.release import Release
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from leastnoise.domain import Domain
 
 
 def ranks_in_words(errors: Floats, levels: tuple[float, ...], why: str) -> str:
@@ -56,10 +54,21 @@ class QuantileRelease(Published):
     domain: Domain | None = None  # the groups; None: there are none
     column: str | None = None  # whose quantiles they are; None: not known
 
+    kind: ClassVar[str] = "quantile"
+    covers_domain: ClassVar[bool] = False
+    _what = "quantile release"
+
+    def _fits(self) -> dict[str, bool]:
+        return {
+            "levels": bool(self.levels) and all(0 <= level <= 1 for level in self.levels),
+            "found": self.found.levels in (None, self.levels),
+            "domain": self.found.groups == (1 if self.domain is None else self.domain.size),
+        }
+
     @property
     def components(self) -> Release | None:
         """The noisy histogram that they were read off; None where they were drawn by rank."""
-        return self.found.components if isinstance(self.found, HistogramQuantiles) else None
+        return self.found.components
 
     @property
     def noise(self) -> Noise:
@@ -69,8 +78,7 @@ class QuantileRelease(Published):
     @property
     def mechanism_in_words(self) -> str:
         """The exponential mechanism adds no noise."""
-        noisy = isinstance(self.found, HistogramQuantiles)
-        return f"{self.mechanism.capitalize()} noise" if noisy else "the exponential mechanism"
+        return "the exponential mechanism" if self.components is None else f"{self.mechanism.capitalize()} noise"
 
     @property
     def provenance(self) -> Provenance:
@@ -83,19 +91,9 @@ class QuantileRelease(Published):
         return len(self.levels) * self.found.groups
 
     @property
-    def kind(self) -> str:
-        """Quantiles."""
-        return "quantile"
-
-    @property
-    def covers_domain(self) -> bool:
-        """Levels are no bins of a table."""
-        return False
-
-    @property
     def one_distribution(self) -> bool:
         """Whether a page can draw the noise: only that of a histogram is one number's."""
-        return isinstance(self.found, HistogramQuantiles)
+        return self.components is not None
 
     @property
     def noise_added_to(self) -> str:
@@ -103,14 +101,9 @@ class QuantileRelease(Published):
         return self.found.noise_added_to
 
     @property
-    def note(self) -> str:
-        """Why this mechanism was chosen."""
-        return self.found.note
-
-    @property
     def has_intervals(self) -> bool:
         """Whether anything is known of where quantiles lie: drawn by rank, only if counts around them were paid for."""
-        return isinstance(self.found, HistogramQuantiles) or self.found.counts is not None
+        return self.found.has_intervals
 
     @property
     def clip(self) -> tuple[float, float]:
@@ -212,34 +205,21 @@ class QuantileRelease(Published):
 
     def _columns(self) -> dict[str, Any]:
         """The groups, `level`, `quantile`, `low` and `high` (95 %), and `enough`."""
-        low, high = self.interval(0.95)
-        ends = {"low": low.ravel(), "high": high.ravel()}
-        return {**self.key_columns(), "quantile": self.values.ravel(), **ends, "enough": self.enough.ravel()}
+        return self._shown_columns()
+
+    def _shown_columns(
+        self, confidence: Number = 0.95, estimate: Any = None, *, for_people: bool = False
+    ) -> dict[str, Any]:
+        refuse_beside(estimate)
+        low, high = self.interval(confidence)
+        numbers: dict[str, Any] = {"quantile": self.values, "low": low, "high": high, "enough": self.enough}
+        return {**self.key_columns(for_people=for_people), **{name: each.ravel() for name, each in numbers.items()}}
 
     def _arrow(self, columns: dict[str, Any]) -> pa.Table:
         """A quantile that cannot be told is null, and `enough` is false."""
         import pyarrow as pa
 
         return Published._arrow(self, columns | {"quantile": pa.array(columns["quantile"], mask=~columns["enough"])})
-
-    def _shown_columns(
-        self, confidence: Number = 0.95, estimate: Any = None, *, for_people: bool = False
-    ) -> dict[str, Any]:
-        low, high = self.interval(confidence)
-        columns = Published._shown_columns(self, 0.95, estimate) | {"low": low.ravel(), "high": high.ravel()}
-        return columns | (self.key_columns(for_people=True) if for_people else {})
-
-    def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
-        """One Parquet file at `path`, readable by anyone. `allow_seeded` lets a test write what a seed made."""
-        file_format.refuse_seeded_noise(self.seeded, allow_seeded)
-        facts = {
-            "method": "histogram" if isinstance(self.found, HistogramQuantiles) else "ranks",
-            "found": self.found.to_facts(),
-            "levels": list(self.levels),
-            "domain": write_domain(self.domain),
-            "column": self.column,
-        }
-        file_format.write(path, self._file_table(), what="quantile release", facts=facts)
 
 
 def levels_drawn(levels: Sequence[float]) -> list[int]:
@@ -264,24 +244,3 @@ def too_few_beside(enough: NDArray[np.bool_], levels: Sequence[float]) -> list[s
     if not enough.any():
         return [TOO_FEW if place == (len(levels) - 1) // 2 else "" for place in range(len(levels))]
     return ["" if told else f"{level:g}: {TOO_FEW}" for told, level in zip(enough, levels, strict=True)]
-
-
-def from_table(table: pa.Table, facts: Facts) -> QuantileRelease:
-    """What `QuantileRelease.save` wrote, in this version or before there were groups."""
-    levels, column = tuple(float(level) for level in facts.numbers("levels")), facts.optional_text("column")
-    facts.check("levels", bool(levels) and all(0 <= level <= 1 for level in levels))
-    facts.check("levels", table.num_rows % len(levels) == 0)
-    if not facts.has("method"):
-        found: HistogramQuantiles | RankQuantiles = read_edges(facts)
-        facts.check("levels", table.num_rows == len(levels))
-        facts.finish()
-        return QuantileRelease(found=found, levels=levels, column=column)
-    domain = read_domain(facts.take("domain"), table.take(list(range(0, table.num_rows, len(levels)))))
-    if facts.word("method", ("histogram", "ranks")) == "histogram":
-        found = read_histogram(facts.facts("found"))
-    else:
-        found = read_ranks(facts.facts("found"), levels)
-    facts.check("domain", table.num_rows == found.groups * len(levels))
-    facts.check("domain", found.groups == (1 if domain is None else domain.size))
-    facts.finish()
-    return QuantileRelease(found=found, levels=levels, domain=domain, column=column)

@@ -1,26 +1,94 @@
-"""Quantiles read off a noisy histogram: monotone, with intervals from the noise of its cumulative sums."""
+"""Quantiles read off a noisy histogram: monotone, with intervals from the noise of its cumulative sums.
+
+A release is read by the strategy that it was made with, whatever another version or another machine would find, so the
+whole numbers of the strategy are in its file. What they protect is computed from them when they are read.
+"""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import math
+import re
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leastnoise._support.number_format import rounded
+from leastnoise._support.text import rounded
 from leastnoise._support.validation import Floats
 from leastnoise.domain import Steps
 from leastnoise.privacy.distributions import Distribution, Laplace, normal_reach
-from leastnoise.privacy.guarantee import GaussianDP
-from leastnoise.releases.facts import Facts
+from leastnoise.privacy.guarantees import GaussianDP
+from leastnoise.releases import records
 from leastnoise.releases.noise import Noise
 from leastnoise.releases.provenance import Provenance
-from leastnoise.releases.release import Release, read_release, write_release
-from leastnoise.releases.sum_moments import Moments, moments, strategy_from_text, strategy_to_text
-from leastnoise.workload.ordered.integer_strategy import MAX_KEYS, IntegerStrategy
+from leastnoise.releases.release import Release
+from leastnoise.workload.optimal_weights import OrderedQuestions
+from leastnoise.workload.ordered import BITS, MAX_KEYS, DenseTriangle, IntegerStrategy
+
+
+class Moments(NamedTuple):
+    """Of the noise of the sum of the first 0, 1, ... n counts, in variances of one draw: its variance, and its
+    covariance with the sum of all. `independent`: the noises of the counts are."""
+
+    variance: Floats
+    with_total: Floats
+    independent: bool
+
+    def of_gap(self, level: float) -> Floats:
+        """The variance of C_j - q T at every edge j: what decides on which side of it the quantile lies."""
+        return np.asarray(np.maximum(self.variance - 2 * level * self.with_total + level**2 * self.variance[-1], 0.0))
+
+    @property
+    def largest(self) -> float:
+        """The largest standard deviation of a cumulative sum."""
+        return float(np.sqrt(self.variance.max()))
+
+
+@lru_cache(maxsize=16)
+def moments(strategy: IntegerStrategy | int) -> Moments:
+    """Of noise on so many counts; or on the sums of a strategy."""
+    if isinstance(strategy, int):
+        return Moments(np.arange(strategy + 1.0), np.arange(strategy + 1.0), True)
+    weights = strategy.dual(np.tril(np.ones((strategy.keys, strategy.keys))))
+    variance, with_total = (weights**2).sum(axis=1), weights @ weights[-1]
+    return Moments(np.concatenate([[0.0], variance]), np.concatenate([[0.0], with_total]), False)
+
+
+def strategy_to_text(strategy: IntegerStrategy) -> str:
+    """How many keys it has, and the numbers on and below the diagonal, row by row, as differences of 32 bits,
+    compressed."""
+    numbers = strategy.matrix[np.tril_indices(strategy.keys)]
+    packed = zlib.compress(np.diff(numbers, prepend=0).astype("<i4").tobytes())
+    return f"{strategy.keys}:{base64.b64encode(packed).decode()}"
+
+
+def strategy_from_text(text: str) -> IntegerStrategy:
+    """What `strategy_to_text` wrote of a strategy for cumulative sums; ValueError for all else."""
+    size, _, packed = text.partition(":")
+    keys = int(size) if re.fullmatch("[0-9]{1,5}", size) else 0
+    if not 2 <= keys <= MAX_KEYS:
+        raise ValueError("a strategy of no size")
+    try:
+        stream = zlib.decompressobj()
+        found = stream.decompress(base64.b64decode(packed, validate=True), 2 * keys * (keys + 1) + 1)
+    except (binascii.Error, zlib.error):
+        raise ValueError("no strategy") from None
+    if len(found) != 2 * keys * (keys + 1):
+        raise ValueError("a strategy of another size")
+    matrix = np.zeros((keys, keys))
+    matrix[np.tril_indices(keys)] = np.cumsum(np.frombuffer(found, dtype="<i4"), dtype=np.int64)
+    if matrix.min() < 0 or matrix.max() > 2 ** (BITS + 8) or matrix.diagonal().min() <= 0:
+        raise ValueError("a strategy with numbers that none has")
+    return IntegerStrategy(OrderedQuestions("prefix", keys), DenseTriangle(matrix, lower=True))
+
+
+records.TEXTS[IntegerStrategy] = records.Codec(strategy_to_text, strategy_from_text)
 
 
 def rank_error(distribution: Distribution, known: Moments, *, level: float, confidence: float = 0.95) -> float:
@@ -79,6 +147,21 @@ class HistogramQuantiles:
     groups: int = 1
     strategy: IntegerStrategy | None = None
 
+    levels: ClassVar[None] = None  # any level can be read off
+    has_intervals: ClassVar[bool] = True
+
+    def _fits(self) -> dict[str, bool]:
+        return {
+            "components": self.groups >= 1 and self.components.bins == self.groups * self.steps.bins,
+            "strategy": self.strategy is None or self._hides(self.strategy),
+        }
+
+    def _hides(self, strategy: IntegerStrategy) -> bool:
+        """Whether the noise can keep what is promised: one row moves the sums by a column at least."""
+        promise, least = self.components.guarantee, strategy.squared_sensitivity / self.noise.sigma**2
+        enough = isinstance(promise, GaussianDP) and least <= promise.mu**2 * (1 + 1e-9)
+        return enough and strategy.keys == self.steps.bins
+
     @property
     def moments(self) -> Moments:
         """Of the noise of cumulative sums."""
@@ -98,11 +181,6 @@ class HistogramQuantiles:
     def noise_added_to(self) -> str:
         """What the noise was added to."""
         return "a step of the histogram" if self.strategy is None else "a sum of steps of the histogram"
-
-    @property
-    def note(self) -> str:
-        """Why this noise was chosen."""
-        return self.components.note
 
     @property
     def edges(self) -> Floats:
@@ -154,16 +232,6 @@ class HistogramQuantiles:
         """What makes ranks be off."""
         return noise_in_words(self.noise.distribution, self.moments)
 
-    def to_facts(self) -> dict[str, Any]:
-        """As JSON holds it."""
-        return {
-            "components": {**write_release(self.components), "domain": None},  # its bins are the steps
-            "counts": self.components.values.tolist(),
-            "steps": [self.steps.low, self.steps.high, self.steps.bins],
-            "groups": self.groups,
-            "strategy": None if self.strategy is None else strategy_to_text(self.strategy),
-        }
-
 
 def noise_in_words(distribution: Distribution, known: Moments) -> str:
     """What makes ranks be off."""
@@ -177,41 +245,8 @@ def noise_in_words(distribution: Distribution, known: Moments) -> str:
     )
 
 
-def read_histogram(facts: Facts) -> HistogramQuantiles:
-    """What `to_facts` wrote."""
-    counts, groups = np.array(facts.numbers("counts")), facts.integer("groups")
-    components, steps = read_release(counts, None, facts.facts("components")), read_steps(facts)
-    found = HistogramQuantiles(components, steps, groups, _read_strategy(facts, steps.bins))
-    facts.check("counts", groups >= 1 and counts.size == groups * found.steps.bins)
-    if found.strategy is not None:  # one row moves the sums by a column at least, and the noise must hide that
-        promise, least = components.guarantee, found.strategy.squared_sensitivity / components.noise.sigma**2
-        facts.check("strategy", isinstance(promise, GaussianDP) and least <= promise.mu**2 * (1 + 1e-9))
-    facts.finish()
-    return found
+def _fits_steps(steps: Steps) -> dict[str, bool]:
+    return {"low": steps.low < steps.high, "bins": 1 <= steps.bins <= 2**20}
 
 
-def _read_strategy(facts: Facts, steps: int) -> IntegerStrategy | None:
-    text = facts.optional_text("strategy")
-    if text is None:
-        return None
-    facts.check("strategy", 2 <= steps <= MAX_KEYS)
-    try:
-        return strategy_from_text(text, steps)
-    except ValueError:
-        facts.check("strategy", False)
-        raise
-
-
-def read_steps(facts: Facts) -> Steps:
-    """Two ends and a number of steps."""
-    ends = facts.numbers("steps")
-    facts.check("steps", len(ends) == 3 and ends[0] < ends[1] and ends[2] == int(ends[2]) and 1 <= ends[2] <= 2**20)
-    return Steps(low=float(ends[0]), high=float(ends[1]), bins=int(ends[2]))
-
-
-def read_edges(facts: Facts) -> HistogramQuantiles:
-    """A histogram as files before groups held it: its counts, and the edges of its steps."""
-    values, edges = np.array(facts.numbers("values")), np.array(facts.numbers("edges"), dtype=np.float64)
-    facts.check("edges", edges.size == values.size + 1 > 1 and bool((np.diff(edges) > 0).all()))
-    steps = Steps(low=float(edges[0]), high=float(edges[-1]), bins=int(values.size))
-    return HistogramQuantiles(read_release(values, None, facts.facts("components")), steps)
+records.CHECKS[Steps] = _fits_steps

@@ -5,24 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leastnoise._support.number_format import rounded
+from leastnoise._support.text import rounded
 from leastnoise._support.validation import Floats
 from leastnoise.domain import Steps
 from leastnoise.domain.around_values import edges_around
 from leastnoise.domain.round_numbers import step_weights
 from leastnoise.privacy.rank_noise import RankRates
-from leastnoise.releases.facts import Facts
-from leastnoise.releases.noise import Noise, read_noise, write_noise
-from leastnoise.releases.provenance import Provenance, read_provenance, write_provenance
-from leastnoise.releases.quantile_histogram import quantile_ends, read_steps
+from leastnoise.releases import records
+from leastnoise.releases.noise import Noise
+from leastnoise.releases.provenance import Provenance
+from leastnoise.releases.quantile_histogram import moments, quantile_ends
 from leastnoise.releases.release import Release
-from leastnoise.releases.sum_moments import moments
 
 
 def rank_noise(rates: RankRates) -> Noise:
@@ -41,6 +39,30 @@ class RankQuantiles:
     steps: Steps
     provenance: Provenance
 
+    components: ClassVar[None] = None  # there is no noisy histogram
+    noise_added_to: ClassVar[str] = "a rank"
+
+    def _fits(self) -> dict[str, bool]:
+        drawn = self.drawn.ndim == 2 and self.drawn.size and self.drawn.shape[1] == len(self.rates.levels)
+        drawn = drawn and self.drawn.min() >= 0 and self.drawn.max() < self.steps.bins
+        counts = self.counts
+        return {
+            "drawn": bool(drawn),
+            "counts": counts is None
+            or (counts.bins == sum(len(edges) - 1 for edges in self.edges) and counts.provenance == self.provenance),
+            "id": self.provenance.id != "",
+        }
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """The levels that were drawn."""
+        return tuple(map(float, self.rates.levels))
+
+    @property
+    def has_intervals(self) -> bool:
+        """Only where counts around what was drawn were paid for."""
+        return self.counts is not None
+
     @property
     def groups(self) -> int:
         """How many groups."""
@@ -50,17 +72,6 @@ class RankQuantiles:
     def noise(self) -> Noise:
         """How far ranks are off, in rows, where rows lie densely."""
         return rank_noise(self.rates)
-
-    @property
-    def noise_added_to(self) -> str:
-        """What is noisy."""
-        return "a rank"
-
-    @property
-    def note(self) -> str:
-        """Why this mechanism was chosen."""
-        reason = self.provenance.reason
-        return "" if reason is None else reason.in_words(self.noise.mechanism, self.noise.std)
 
     def values(self, levels: Sequence[float]) -> Floats:
         """What stands for the steps that were drawn: the roundest number in each, or its middle."""
@@ -104,35 +115,9 @@ class RankQuantiles:
         typical = rounded(self.noise.std, 3)
         return f"that holds whatever the rows are; where they lie densely a rank is off by about {typical} rows"
 
-    def to_facts(self) -> dict[str, Any]:
-        """As JSON holds it."""
-        counts = self.counts
-        return {
-            "provenance": write_provenance(self.provenance),
-            "drawn": self.drawn.ravel().tolist(),
-            "rate": float(self.rates.rate),
-            "steps": [self.steps.low, self.steps.high, self.steps.bins],
-            "counts": None if counts is None else counts.values.tolist(),
-            "noise": None if counts is None else write_noise(counts.noise),
-        }
+
+def _fits_rates(rates: RankRates) -> dict[str, bool]:
+    return {"rate": rates.rate > 0, "levels": all(0 <= level <= 1 for level in rates.levels)}
 
 
-def read_ranks(facts: Facts, levels: Sequence[float]) -> RankQuantiles:
-    """What `to_facts` wrote."""
-    steps, rate, drawn = read_steps(facts), facts.number("rate"), np.array(facts.numbers("drawn"))
-    facts.check("rate", rate > 0)
-    facts.check("drawn", drawn.dtype.kind == "i" and drawn.size % len(levels) == 0 < drawn.size)
-    facts.check("drawn", drawn.min() >= 0 and drawn.max() < steps.bins)
-    provenance = read_provenance(facts.facts("provenance"))
-    noise, counts = facts.optional_facts("noise"), None
-    if noise is not None:
-        counts = Release(
-            values=np.array(facts.numbers("counts")), noise=read_noise(noise), provenance=provenance, kind="quantile"
-        )
-    else:
-        facts.check("counts", facts.take("counts") is None)
-    rates = RankRates(tuple(Fraction(str(level)) for level in levels), Fraction(rate))
-    found = RankQuantiles(drawn.reshape(-1, len(levels)), counts, rates, steps, provenance)
-    facts.check("counts", counts is None or counts.bins == sum(len(edges) - 1 for edges in found.edges))
-    facts.finish()
-    return found
+records.CHECKS[RankRates] = _fits_rates

@@ -6,7 +6,7 @@ S - t M = X - t Y, which lies within +-h(t) with the confidence asked for. So do
     {t : |S - t M| <= h(t)}
 
 hold the true t (Fieller 1954, for normal X and Y); what is returned is the least interval around it. h comes from
-`privacy.two_draws` or `privacy.weighted_noise`, as one number for each of many short pieces of the line, never too
+`privacy.noise_sums`, as one number for each of many short pieces of the line, never too
 small; on each piece the set is an interval with ends (S -+ h)/M. So nothing is assumed of h's shape, and no rounding
 makes the interval too short.
 
@@ -15,18 +15,31 @@ beyond, each a little longer than the one before, up to the last edge T. Whateve
 within h(T)/T for every t >= T with the same confidence, since X is symmetric and unimodal and X/t is narrower than X/T.
 So a t >= T suits only if t M - S <= t h(T)/T; where M > h(T)/T, that is only if T M - S <= h(T). Where one may suit,
 the interval has no upper end; below -T the same holds of -S.
+
+**Sums with correlated errors** (`correlated_ends`). Let S and M be published with errors X and Y, jointly normal but
+for roundings of at most r and q, and t the ratio of the true numbers. Then S - t M = X - t Y, which lies within +-h(t)
+with the confidence asked for, where
+
+    h(t) = z sqrt(v_SS - 2 t v_SM + t^2 v_MM) + r + |t| q.
+
+So does {t : |S - t M| <= h(t)} hold the true t (Fieller 1954). If M is above zero by more than its own half-width,
+that set is an interval around S/M. Proof: above S/M look at f(t) = t M - S - h(t). h is convex (a norm of a linear
+function, and |t|), so f is concave; it is at most 0 at S/M, and at infinity it grows like t (M - z sqrt(v_MM) - q) > 0.
+A concave function that ends increasing is increasing, so it crosses zero once. Below S/M the same holds for -S and -t.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leastnoise._support.rounding import next_up
 from leastnoise._support.validation import Floats
 from leastnoise.privacy.distributions import Distribution
-from leastnoise.privacy.ratio_noise import RatioNoise
+from leastnoise.privacy.noise_sums import RatioNoise
 
 PIECES = 128  # of [0, 1]: an h that is up to 0.5 % too large
 UNIT = np.linspace(0.0, 1.0, PIECES + 1)
@@ -114,3 +127,50 @@ def _least_from(
         left = left[~here & (at + 1 < halves.size)]
         piece[left] += 1
     return piece, found
+
+
+STEPS = 200  # of a bisection; doubles end it sooner
+
+
+def correlated_ends(
+    sums: tuple[float, float], half_width: Callable[[tuple[float, float]], float]
+) -> tuple[float, float]:
+    """Where the first sum over the second lies; everything where the second may be zero.
+
+    sums: the two as published. half_width: that of a combination of the two errors, from their factors: h(t) is that of
+    (1, -t).
+    """
+    top, bottom = sums
+    if not bottom > half_width((0.0, 1.0)):
+        return -math.inf, math.inf
+    high = _crossing(top / bottom, lambda t: t * bottom - top > half_width((1.0, -t)))
+    low = -_crossing(-top / bottom, lambda t: t * bottom + top > half_width((1.0, t)))
+    return -next_up(-low), next_up(high)
+
+
+def enclosed(sums: tuple[float, float], halves: tuple[float, float]) -> tuple[float, float]:
+    """The same where the two sums are known to lie within these half-widths, whatever their errors are.
+
+    sums, halves: of the one above and of the one below.
+    """
+    (top, bottom), (up, down) = sums, halves
+    if not bottom > down:
+        return -math.inf, math.inf
+    ends = [above / below for above in (top - up, top + up) for below in (bottom - down, bottom + down)]
+    return -next_up(-min(ends)), next_up(max(ends))
+
+
+def _crossing(start: float, outside: Callable[[float], bool]) -> float:
+    """The least t that is outside, from `start` upward, or a double above it."""
+    step = max(abs(start), 1.0) * 2.0**-40
+    while not outside(start + step):
+        step *= 2
+        if not math.isfinite(step):
+            return math.inf
+    inside, beyond = start, start + step
+    for _ in range(STEPS):
+        middle = (inside + beyond) / 2
+        if not inside < middle < beyond:
+            break
+        inside, beyond = (inside, middle) if outside(middle) else (middle, beyond)
+    return beyond

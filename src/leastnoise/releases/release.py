@@ -7,37 +7,29 @@ denoising, pictures) is post-processing and can hurt nobody.
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.directed_rounding import next_up
+from leastnoise._support.immutable import Frozen
+from leastnoise._support.rounding import next_up
 from leastnoise._support.validation import Number
 from leastnoise.domain import Domain
-from leastnoise.releases import file_format, shown_total, views
-from leastnoise.releases.columns import key_columns, read_domain, write_domain
+from leastnoise.privacy.distributions import LARGEST_SCALE
+from leastnoise.privacy.noise_plan import Mechanism
+from leastnoise.privacy.noise_reason import NoiseReason
+from leastnoise.releases import other_keys, views
+from leastnoise.releases.block import Block, Interval, Total, Values
+from leastnoise.releases.columns import key_columns
 from leastnoise.releases.estimate import Estimate, ends_where_known, error_where_known
-from leastnoise.releases.facts import Facts
-from leastnoise.releases.interval import Interval, Total, Values
-from leastnoise.releases.noise import Noise, read_noise, write_noise
-from leastnoise.releases.other_keys import (
-    AllKeys,
-    others_in_words,
-    others_of,
-    others_row,
-    read_all_keys,
-    write_all_keys,
-)
-from leastnoise.releases.provenance import Provenance, read_provenance, write_provenance
+from leastnoise.releases.noise import MECHANISMS, Noise
+from leastnoise.releases.other_keys import AllKeys, others_in_words, others_of, others_row
+from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.published import Published
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -51,6 +43,13 @@ class Release(Published):
     kind: str = "vector"
     threshold: int | None = None  # unknown bins: only noisy counts at or above it were published
     all_keys: AllKeys | None = None  # unknown bins: what all have together, shown or not, where it was released too
+
+    column: ClassVar[None] = None
+    _what = "release"
+    _in_columns = Frozen(values="value")
+
+    def _fits(self) -> dict[str, bool]:
+        return {"all_keys": self.all_keys is None or self.threshold is not None, "id": self.id != ""}
 
     def __post_init__(self) -> None:
         self.values.flags.writeable = False
@@ -68,11 +67,6 @@ class Release(Published):
     def noun(self) -> str:
         """count, sum or value."""
         return self.kind if self.kind in ("count", "sum") else "value"
-
-    @property
-    def column(self) -> None:
-        """The question names it."""
-        return None
 
     @property
     def at_least(self) -> int | None:
@@ -112,17 +106,17 @@ class Release(Published):
 
         `bins` is a list of keys (or one key) where the release has a domain, positions otherwise; a mask or a slice
         always means positions. `confidence` is that of the interval. Of bins that show by a threshold the standard
-        deviation is at most the one told (`shown_total`).
+        deviation is at most the one told (`other_keys`).
         """
         confidence = validation.number("confidence", confidence)
         chosen = self.values[self._positions(bins)]
         value = float(sum(chosen.tolist())) if chosen.dtype == np.int64 else math.fsum(chosen.tolist())
         if chosen.size == 0:
             return Total(0.0, 0.0, 0.0, 0.0)
-        if self.threshold is not None:  # chosen by their noise: `shown_total` proves these ends
+        if self.threshold is not None:  # chosen by their noise: `other_keys` proves these ends
             miss = 1 - confidence
             low = self.interval(1 - miss / 2, simultaneous=True)[0][self._positions(bins)]
-            more = shown_total.most_noise(self.distribution, self.threshold - np.maximum(low, 0.0), miss / 4)
+            more = other_keys.most_noise(self.distribution, self.threshold - np.maximum(low, 0.0), miss / 4)
             less = self.distribution.sum_half_width(chosen.size, confidence)
             std = self.std * math.sqrt(chosen.size)
             return Total(value, std, max(value - more, float(low.sum())), value + less)
@@ -272,45 +266,53 @@ class Release(Published):
             return {"bin": np.arange(count)}
         return key_columns(self.domain, count, for_people=for_people)
 
-    def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
-        """One Parquet file: key columns and `value`, readable by anyone, with all the rest in its metadata.
 
-        An earlier file of ours at `path` is replaced; anything else there is refused. `allow_seeded` lets a test write
-        what a seed made.
-        """
-        file_format.refuse_seeded_noise(self.seeded, allow_seeded)
-        file_format.write(path, self._file_table(), what="release", facts=write_release(self))
+def plain(
+    block: Block, *, kind: str, domain: Domain | None, provenance: Provenance, threshold: int | None = None
+) -> Release:
+    """The numbers of a block as a release by themselves.
 
-
-def write_release(release: Release) -> dict[str, Any]:
-    """Everything but the values, as JSON holds it."""
-    return {
-        "noise": write_noise(release.noise),
-        "provenance": write_provenance(release.provenance),
-        "domain": write_domain(release.domain),
-        "kind": release.kind,
-        "threshold": release.threshold,
-        **({} if release.all_keys is None else {"all_keys": write_all_keys(release.all_keys)}),
-    }
-
-
-def read_release(values: Values, table: pa.Table | None, facts: Facts) -> Release:
-    """The release that `write_release` wrote, with these values."""
-    found = Release(
-        values=values,
-        noise=read_noise(facts.facts("noise")),
-        provenance=read_provenance(facts.facts("provenance")),
-        domain=read_domain(facts.take("domain"), table),
-        kind=facts.text("kind"),
-        threshold=facts.optional_integer("threshold"),
-        all_keys=read_all_keys(facts.facts("all_keys")) if facts.has("all_keys") else None,
+    threshold: what a number had to reach to be published, where not all were.
+    """
+    return Release(
+        values=block.values.copy(),
+        noise=block.value_noise,
+        provenance=provenance,
+        domain=domain,
+        kind=kind,
+        threshold=threshold,
     )
-    facts.check("all_keys", found.all_keys is None or found.threshold is not None)
-    facts.check("id", found.id != "")
-    facts.finish()
-    return found
 
 
-def from_table(table: pa.Table, facts: Facts) -> Release:
-    """What `Release.save` wrote."""
-    return read_release(np.array(table["value"]), table, facts)
+def wrap(y: ArrayLike, *, sigma: Number, mechanism: Mechanism = "gaussian") -> Release:
+    """Another library's noisy vector as a Release, so that intervals and denoisers can work on it.
+
+    `y` holds its numbers. `sigma` is the standard deviation of its noise, whatever the `mechanism` ("gaussian" or
+    "laplace").
+
+    >>> wrap([3.2, -1.1, 8.0], sigma=2.0).interval(0.95).low.round(2)
+    array([-0.72, -5.02,  4.08])
+    """
+    sigma = validation.number("sigma", sigma)
+    validation.word("mechanism", mechanism, MECHANISMS)
+    values = np.array(y, copy=True)
+    if values.dtype.kind not in "iuf":
+        raise errors.WrongType(f"y must be an array of numbers. Got an array of {values.dtype} instead.")
+    if values.ndim != 1:
+        raise errors.InvalidParameter(f"y must be a vector. Got {values.ndim} dimensions instead: say y.ravel().")
+    values = values.astype(np.float64)
+    if values.size == 0:
+        raise errors.InvalidParameter("y is empty, so there is nothing to wrap.")
+    if not np.isfinite(values).all():
+        raise errors.InvalidParameter(
+            "y holds NaN or infinity, which no noise of finite sigma makes. Drop those entries."
+        )
+    if sigma > LARGEST_SCALE:
+        raise errors.OutOfRange(
+            f"Noise of sigma {sigma:.3g} overflows doubles, so no interval could hold it. Divide y and sigma by 1000."
+        )
+    return Release(
+        values=values,
+        noise=Noise.of(mechanism, sigma=sigma),
+        provenance=Provenance(reason=NoiseReason("added elsewhere")),
+    )

@@ -30,6 +30,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
+from statistics import NormalDist
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -90,10 +91,34 @@ def asymptotic_limit(
     risk: float, sigma: float, bins: int, confidence: float, mechanism: Literal["gaussian", "laplace"]
 ) -> float:
     """The upper limit for the mean squared error a bin, given its unbiased estimate."""
-    variance, square = SQUARES[mechanism].variance, sigma**2
-    seen, k = max(risk, 0.0), square * _quantile(bins, confidence, mechanism) ** 2 / bins
-    # The root L of (L - seen)^2 = k (variance sigma^2 + 4 L).
-    return seen + 2 * k + math.sqrt(4 * k * k + k * (variance * square + 4 * seen))
+    largest, k = sigma**2 / bins, _quantile(bins, confidence, mechanism) ** 2
+    return loss_limit(max(risk, 0.0), k=k, largest=largest, spread=SQUARES[mechanism].variance * bins * largest**2)
+
+
+def loss_limit(seen: float, *, k: float, largest: float, spread: float) -> float:
+    """The loss that is as far above its estimate as such a loss would be: the root L of
+
+        (L - seen)^2 = k (spread + 4 largest L).
+
+    k: the squared quantile. Noise is in blocks of D numbers, of variance a each, in units in which losses add up: of a
+    vector one, of a table those that it is a sum of, of a level of a tree its nodes. largest: of the a. spread: the
+    variance of the estimate where nothing is lost, sum(a^2 D) times that of a squared draw.
+    """
+    return seen + 2 * k * largest + math.sqrt(4 * (k * largest) ** 2 + k * (spread + 4 * largest * seen))
+
+
+def is_beyond_chance(gain: float, error: float) -> bool:
+    """Whether a gain with this standard error is above zero by more than chance."""
+    return gain > NormalDist().inv_cdf(BEYOND_CHANCE) * error
+
+
+def least_plausible(p_value: Callable[[float], float], high: float, confidence: float) -> float:
+    """The least loss, up to `high`, whose p-value is at most 1 - confidence; p-values fall with the loss."""
+    low = 0.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if p_value(middle) > 1 - confidence else (low, middle)
+    return high
 
 
 def moved_limit(
@@ -158,8 +183,5 @@ def fission_limit(
         smallest = np.maximum((np.maximum(r - apart, 0.0) / s) ** 2, 1e-300)
         return 2 * float(np.mean(ncx2.cdf(tests, y.size, smallest)))
 
-    low, high = 0.0, float(apart.max()) + s * (math.sqrt(float(tests.max())) + 10 * math.sqrt(y.size))
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if p_value(middle) > 1 - confidence else (low, middle)
-    return high / math.sqrt(y.size)
+    high = float(apart.max()) + s * (math.sqrt(float(tests.max())) + 10 * math.sqrt(y.size))
+    return least_plausible(p_value, high, confidence) / math.sqrt(y.size)

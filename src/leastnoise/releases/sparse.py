@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise._support import validation
+from leastnoise._support.immutable import Frozen
 from leastnoise._support.validation import Number
 from leastnoise.domain import Cells, Domain, key_cell, listed, with_lattices
-from leastnoise.releases import file_format, labels
+from leastnoise.releases import labels, records
+from leastnoise.releases.block import Interval, Values
 from leastnoise.releases.columns import key_columns
-from leastnoise.releases.facts import Facts
-from leastnoise.releases.interval import Interval, Values
-from leastnoise.releases.noise import Noise, read_noise, write_noise
-from leastnoise.releases.provenance import Provenance, read_provenance, write_provenance
+from leastnoise.releases.file_format import column_of
+from leastnoise.releases.frames import refuse_beside
+from leastnoise.releases.noise import Noise
+from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.published import Published
 
 if TYPE_CHECKING:
@@ -43,29 +44,40 @@ class SparseRelease(Published):
     provenance: Provenance = field(default_factory=Provenance)
     domain: Domain | None = None  # names the indices; not kept in files, where the keys have columns of their own
 
+    kind: ClassVar[str] = "count"
+    column: ClassVar[None] = None
+    covers_domain: ClassVar[bool] = False
+    _what = "sparse release"
+    _in_columns = Frozen(indices="index", values="value")
+
     def __post_init__(self) -> None:
         self.values.flags.writeable = False
         self.indices.flags.writeable = False
+
+    def _fits(self) -> dict[str, bool]:
+        return {
+            "domain_size": 1 <= self.domain_size < 10**200,
+            "threshold": self.threshold > 0,
+            "mechanism": self.mechanism == "gaussian",
+            "id": self.id != "",
+        }
+
+    @classmethod
+    def _loaded(cls, facts: dict[str, Any], table: pa.Table, decoder: records.Decoder) -> SparseRelease:
+        """What was saved; indices past 64 bits are texts there."""
+        fields = decoder.fields(cls, facts, without=cls._in_columns)
+        if fields["domain_size"] > 2**64:
+            indices = np.array([int(index) for index in table["index"].to_pylist()], dtype=object)
+        else:
+            indices = column_of(table, "index")
+        found = cls(**fields, indices=indices, values=column_of(table, "value"))
+        decoder.check(found)
+        return found
 
     @property
     def bins(self) -> int:
         """How many bins show."""
         return int(self.indices.size)
-
-    @property
-    def kind(self) -> str:
-        """Always counts; whether they are soft or hard, `thresholding` says."""
-        return "count"
-
-    @property
-    def column(self) -> None:
-        """The question names it."""
-        return None
-
-    @property
-    def covers_domain(self) -> bool:
-        """Only the bins that passed the threshold are there."""
-        return False
 
     @property
     def at_least(self) -> int:
@@ -137,20 +149,12 @@ class SparseRelease(Published):
             keys = dict(key_columns(with_lattices(listed(self.domain.names, found), lattices), len(found)))
         return {"index": index, **keys, "value": self.values}
 
-    def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
-        """One Parquet file at `path`: `index` and `value`, with all the rest in its metadata.
-
-        `allow_seeded` lets a test write what a seed made.
-        """
-        file_format.refuse_seeded_noise(self.seeded, allow_seeded)
-        facts = {
-            "noise": write_noise(self.noise),
-            "provenance": write_provenance(self.provenance),
-            "domain_size": str(self.domain_size),  # it may be past 64 bits
-            "threshold": self.threshold,
-            "thresholding": self.thresholding,
-        }
-        file_format.write(path, self._file_table(), what="sparse release", facts=facts)
+    def _shown_columns(
+        self, confidence: Number = 0.95, estimate: Any = None, *, for_people: bool = False
+    ) -> dict[str, Any]:
+        refuse_beside(estimate)
+        low, high = self.interval(confidence)
+        return {**self._columns(), "low": low, "high": high}
 
 
 def _cells(domain: Domain, key: Any) -> Any:
@@ -160,24 +164,4 @@ def _cells(domain: Domain, key: Any) -> Any:
     return tuple(key_cell(axis, part) for axis, part in zip(domain.axes, key, strict=True))
 
 
-def from_table(table: pa.Table, facts: Facts) -> SparseRelease:
-    """What `SparseRelease.save` wrote."""
-    size = facts.text("domain_size")
-    facts.check("domain_size", size.isascii() and size.isdigit() and len(size) < 200 and int(size) >= 1)
-    index = np.array(table["index"])
-    if int(size) > 2**64:
-        index = np.array([int(i) for i in index.tolist()], dtype=object)
-    found = SparseRelease(
-        indices=index,
-        values=np.array(table["value"]),
-        domain_size=int(size),
-        threshold=facts.number("threshold"),
-        thresholding=facts.word("thresholding", ("soft", "hard")),
-        noise=read_noise(facts.facts("noise")),
-        provenance=read_provenance(facts.facts("provenance")),
-    )
-    facts.check("threshold", found.threshold > 0)
-    facts.check("mechanism", found.mechanism == "gaussian")
-    facts.check("id", found.id != "")
-    facts.finish()
-    return found
+records.HINTS[SparseRelease, "domain"] = None

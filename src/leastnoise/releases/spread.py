@@ -16,48 +16,41 @@ Where the 95 % interval of the count reaches down to zero, the rows are too few 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leastnoise._support import validation
-from leastnoise._support.validation import Floats, Number
-from leastnoise.domain import Domain
-from leastnoise.privacy.ratio_noise import RatioNoise
-from leastnoise.privacy.weighted_noise import half_widths
+from leastnoise._support.validation import Floats
+from leastnoise.privacy.noise_sums import RatioNoise, half_widths
 from leastnoise.releases import ratio_interval
-from leastnoise.releases.columns import key_columns
-from leastnoise.releases.interval import Interval
+from leastnoise.releases.block import Blocks, Interval, Reading, ReadingText, Words, difference
 from leastnoise.releases.mean import ENOUGH_CONFIDENCE
+from leastnoise.releases.measure import Measure
 from leastnoise.releases.noise import Noise
-from leastnoise.releases.provenance import Provenance
-from leastnoise.releases.summary_part import SummaryPart
 
 OF_THE_MEAN = 0.1  # of the chance to miss
 ROUNDS = 4  # in which what is known of V narrows the factor of N's noise
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class SpreadRelease(SummaryPart):
-    """Variances, or with `root` standard deviations, one a bin.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variance(Reading):
+    """Mean square less squared mean, or with `root` the standard deviation.
 
-    sums, squares, counts: S, Q and N above, as published. `noise` is that of Q.
+    squares, sum: the blocks of Q and S. rows: those that add up to N, the first less the others (rows without a value).
+    span: what a number of `sum` is divided by to be S. half_range: half the clip's width: values are within that of its
+    middle. rounding: by which one row's part of Q may be off. column: whose variance it is.
     """
 
-    sums: Floats
-    squares: Floats
-    counts: Floats
-    noise: Noise
-    sum_noise: Noise
-    count_noise: tuple[Noise, ...]
-    half_range: float  # half the clip's width: values are within that of its middle
-    rounding: float  # by which one row's part of Q may be off
+    squares: str
+    sum: str
+    rows: tuple[str, ...]
+    span: int
+    half_range: float
+    rounding: float
     root: bool = False
-    domain: Domain | None = None
     column: str | None = None
-    provenance: Provenance = field(default_factory=Provenance)
 
     @property
     def kind(self) -> str:
@@ -65,52 +58,47 @@ class SpreadRelease(SummaryPart):
         return "std" if self.root else "variance"
 
     @property
-    def noun(self) -> str:
-        """In words."""
-        return "standard deviation" if self.root else "variance"
+    def needs(self) -> tuple[str, ...]:
+        """Squares, sum and rows."""
+        return self.squares, self.sum, *self.rows
 
-    @property
-    def noise_added_to(self) -> str:
-        """What the noise was added to."""
-        return "a centred sum of squares"
+    def _sum_noise(self, blocks: Blocks) -> Noise:
+        return blocks[self.sum].noise.times(1 / self.span)
 
-    @property
-    def bins(self) -> int:
-        """How many."""
-        return int(self.counts.size)
+    def _count_noise(self, blocks: Blocks) -> RatioNoise:
+        below = tuple((1.0, blocks[name].value_noise.distribution) for name in self.rows)
+        return RatioNoise(self._sum_noise(blocks).distribution, below)
 
-    @property
-    def _ratio_noise(self) -> RatioNoise:
-        below = tuple((1.0, one.distribution) for one in self.count_noise)
-        return RatioNoise(self.sum_noise.distribution, below)
+    def counts(self, blocks: Blocks) -> Floats:
+        """N, bin by bin."""
+        return difference(blocks, self.rows)
 
-    @property
-    def enough(self) -> NDArray[np.bool_]:
-        """Whether it can be told: the noisy count is larger than 95 % of its noise."""
-        return np.asarray(self.counts > self._ratio_noise.half_width(ENOUGH_CONFIDENCE))
+    def _sums(self, blocks: Blocks) -> tuple[Floats, Floats]:
+        return blocks[self.sum].numbers / self.span, blocks[self.squares].values.astype(np.float64)
 
-    @property
-    def values(self) -> Floats:
-        """Mean square less squared mean, at least 0; not a number (NaN) where the rows are too few to tell."""
-        enough = self.enough
-        n = np.where(enough, self.counts, 1.0)
-        found = np.clip((self.squares / n + 1) / 2 - np.clip(self.sums / n, -1, 1) ** 2, 0.0, 1.0)
+    def reliable(self, blocks: Blocks) -> NDArray[np.bool_]:
+        """Whether the noisy count is larger than 95 % of its noise."""
+        return np.asarray(self.counts(blocks) > self._count_noise(blocks).half_width(ENOUGH_CONFIDENCE))
+
+    def values(self, blocks: Blocks) -> Floats:
+        """Mean square less squared mean, at least 0."""
+        enough, (sums, squares) = self.reliable(blocks), self._sums(blocks)
+        n = np.where(enough, self.counts(blocks), 1.0)
+        found = np.clip((squares / n + 1) / 2 - np.clip(sums / n, -1, 1) ** 2, 0.0, 1.0)
         return np.where(enough, self._in_unit(found), np.nan)
 
-    def interval(self, confidence: Number = 0.95) -> Interval:
-        """Where the truth lies with this `confidence`, each bin by itself; all that the clip allows where the count
-        may be zero."""
-        confidence = validation.number("confidence", confidence)
-        miss = 1 - confidence
-        low, high = np.zeros(self.bins), np.ones(self.bins)
-        known = self.counts > self._ratio_noise.half_width(1 - OF_THE_MEAN * miss)
+    def interval(self, blocks: Blocks, confidence: float) -> Interval:
+        """All that the clip allows where the count may be zero."""
+        miss, (sums, squares), counts = 1 - confidence, self._sums(blocks), self.counts(blocks)
+        low, high = np.zeros(counts.size), np.ones(counts.size)
+        known = counts > self._count_noise(blocks).half_width(1 - OF_THE_MEAN * miss)
         if known.any():
-            s, q, n = (part[known] for part in (self.sums, self.squares, self.counts))
-            low[known], high[known] = self._ends(s, q, n, miss)
+            low[known], high[known] = self._ends(blocks, sums[known], squares[known], counts[known], miss)
         return Interval(np.nextafter(self._in_unit(low), -np.inf).clip(0), np.nextafter(self._in_unit(high), np.inf))
 
-    def _ends(self, s: Floats, q: Floats, n: Floats, miss: float) -> tuple[Floats, Floats]:
-        first, last = ratio_interval.ends(s, n, self._ratio_noise, 1 - OF_THE_MEAN * miss)
+    def _ends(self, blocks: Blocks, s: Floats, q: Floats, n: Floats, miss: float) -> tuple[Floats, Floats]:
+        of_count = self._count_noise(blocks)
+        first, last = ratio_interval.ends(s, n, of_count, 1 - OF_THE_MEAN * miss)
 
         def at(theta: Floats) -> Floats:
             return q / 2 - 2 * theta * s + (theta**2 + 0.5) * n
@@ -120,13 +108,13 @@ class SpreadRelease(SummaryPart):
         nearest = np.where(first * last <= 0, 0.0, np.minimum(np.abs(first), np.abs(last)))
         low, high = np.zeros_like(n), 1 - nearest**2
         # n is the true count at most, with the confidence that N is known to; each row's square is rounded
-        rounding = self.rounding * (n + self._ratio_noise.half_width(1 - OF_THE_MEAN * miss))
+        rounding = self.rounding * (n + of_count.half_width(1 - OF_THE_MEAN * miss))
         for _ in range(ROUNDS):
             factor = np.maximum(np.abs(farthest**2 + 0.5 - low), np.abs(nearest**2 + 0.5 - high))
             terms = [
-                (np.full_like(n, 0.5), self.noise.distribution),
-                (2 * farthest, self.sum_noise.distribution),
-                *((factor, one.distribution) for one in self.count_noise),
+                (np.full_like(n, 0.5), blocks[self.squares].value_noise.distribution),
+                (2 * farthest, self._sum_noise(blocks).distribution),
+                *((factor, blocks[name].value_noise.distribution) for name in self.rows),
             ]
             half = half_widths(terms, 1 - (1 - OF_THE_MEAN) * miss) + rounding
             low, high = np.maximum(low, (least - half) / n), np.minimum(high, (most + half) / n)
@@ -136,27 +124,36 @@ class SpreadRelease(SummaryPart):
     def _in_unit(self, variance: Floats) -> Floats:
         return self.half_range * np.sqrt(variance) if self.root else self.half_range**2 * variance
 
+    def columns(self, blocks: Blocks) -> dict[str, Any]:
+        """`enough` and `count`."""
+        return {"enough": self.reliable(blocks), "count": self.counts(blocks)}
+
+    def text(self, words: Words, noise: str) -> ReadingText:
+        """Three noisy numbers: no law of one noise holds for what is computed from them."""
+        noun = "standard deviation" if self.root else "variance"
+        return ReadingText(
+            noun=noun,
+            label=self.column,
+            first_sentence=f"from a noisy sum of squares, a noisy sum and a noisy count ({noise}), released under one "
+            "guarantee.",
+            noisy_number="a centred sum of squares",
+            divisor="count",
+            why_not_denoised=f"A {noun} is computed from a noisy sum of squares, a noisy sum and a noisy count, and no "
+            "denoiser knows the law of that. It is not denoised; its interval allows for all three.",
+        )
+
+    def fits(self, blocks: Blocks) -> bool:
+        """Three blocks or more, and a clip."""
+        return Reading.fits(self, blocks) and bool(self.rows) and self.span > 0 and self.half_range > 0
+
+
+class SpreadRelease(Measure):
+    """Variances or standard deviations, one a bin. `noise` is that of Q."""
+
+    __slots__ = ()
+    reading: Variance
+
     @property
-    def why_not_denoised(self) -> str:
-        """No law of one noise holds for what is computed from three noisy numbers."""
-        return (
-            f"A {self.noun} is computed from a noisy sum of squares, a noisy sum and a noisy count, and no denoiser "
-            "knows the law of that. It is not denoised; its interval allows for all three."
-        )
-
-    def explain(self) -> str:
-        """What was protected, how well, and what the noise is, in plain words."""
-        many = f"{self.bins:,} {self.noun}s, each" if self.bins != 1 else f"1 {self.noun},"
-        return (
-            f"{many} from a noisy sum of squares, a noisy sum and a noisy count ({self.mechanism.capitalize()} noise), "
-            f"released under one guarantee.\n{self.promise_in_words(self.errors_in_words())}"
-        )
-
-    def __repr__(self) -> str:
-        return f"<SpreadRelease of {self.bins:,} {self.noun}s, {self.mechanism} noise{self._seeded_mark}>"
-
-    def _columns(self) -> dict[str, Any]:
-        """Key columns, `variance` or `std`, `low` and `high` (95 %), `enough` and `count`."""
-        keys = {} if self.domain is None else dict(key_columns(self.domain, self.bins))
-        low, high = self.interval(0.95)
-        return {**keys, self.kind: self.values, "low": low, "high": high, "enough": self.enough, "count": self.counts}
+    def counts(self) -> Floats:
+        """Noisy counts."""
+        return self.reading.counts(self.blocks)

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,61 +19,135 @@ from numpy.typing import NDArray
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.calls import explained
-from leastnoise._support.number_format import rounded
+from leastnoise._support.text import rounded
 from leastnoise._support.validation import Number
 from leastnoise.domain import Domain
+from leastnoise.privacy.noise_plan import Mechanism
 from leastnoise.privacy.summary_noise import noise_in_words
-from leastnoise.releases import display, labels, views
-from leastnoise.releases.column_labels import labelled_domain
+from leastnoise.releases import display, records, views
+from leastnoise.releases.block import Block, Blocks, Interval, Reading
 from leastnoise.releases.columns import key_columns
+from leastnoise.releases.file_format import Saved, column_of
 from leastnoise.releases.frames import typed
-from leastnoise.releases.interval import Interval
-from leastnoise.releases.mean import MeanRelease
-from leastnoise.releases.measured import COUNTED, ROWS, Figure, Measured, part_name
+from leastnoise.releases.mean import Mean, MeanRelease
+from leastnoise.releases.measure import Measure
+from leastnoise.releases.measured import ROWS, Figure, Measured, paired_name, part_name
 from leastnoise.releases.noise import Noise
-from leastnoise.releases.promised import Promised
 from leastnoise.releases.provenance import Provenance
-from leastnoise.releases.ratio import RatioRelease, public_ends
-from leastnoise.releases.release import Release
-from leastnoise.releases.share import ShareRelease
-from leastnoise.releases.spread import SpreadRelease
-from leastnoise.releases.spreadsheets import Spreadsheets
+from leastnoise.releases.published import Binned
+from leastnoise.releases.ratio import Ratio, RatioRelease, Share, ShareRelease, public_ends
+from leastnoise.releases.release import Release, plain
+from leastnoise.releases.spread import SpreadRelease, Variance
 
 if TYPE_CHECKING:
-    from rich.console import Group
+    import pyarrow as pa
 
-    from leastnoise.privacy.noise_choice import Mechanism
 
-Statistic = Release | MeanRelease | SpreadRelease | ShareRelease | RatioRelease
+INTEGERS = "integers: "  # what the columns of noisy whole numbers begin with
+Statistic = Release | Measure
+PLAIN = ("count", "sum")  # statistics that are what was published
+MEASURES: dict[str, type[Measure]] = {
+    **dict.fromkeys(("mean", "rate"), MeanRelease),
+    "share": ShareRelease,
+    "ratio": RatioRelease,
+}
 
 
 @explained
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class SummaryRelease(Promised, Spreadsheets):
+class SummaryRelease(Binned):
     """Several statistics, one row a bin. `release["delay"]` is one of them, with everything that such a release has.
 
-    figures: the statistics. columns: the values they are of.
-    integers, scales: what was published, by part: whole numbers with noise, and the scale of the noise.
+    figures: the statistics. columns: the values they are of. blocks: what was published, by part.
     """
 
     domain: Domain
     figures: tuple[Figure, ...]
     columns: tuple[Measured, ...]
-    integers: Mapping[str, NDArray[np.int64]]
-    scales: Mapping[str, float]
-    mechanism: Mechanism
+    blocks: Blocks
     provenance: Provenance
     compared: float | None = None  # its error over that of the other mechanism; None: they were not compared
     threshold: int | None = None  # unknown keys: only those with at least so many noisy rows were published
 
-    def __post_init__(self) -> None:
-        for values in self.integers.values():
-            values.flags.writeable = False
+    kind: ClassVar[str] = "summary"
+    _what = "summary release"
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        domain: Domain,
+        figures: tuple[Figure, ...],
+        columns: tuple[Measured, ...],
+        integers: Mapping[str, NDArray[np.int64]],
+        scales: Mapping[str, float],
+        mechanism: Mechanism,
+        **facts: Any,
+    ) -> SummaryRelease:
+        """Of the noisy whole numbers of every part, and the scales of their noise.
+
+        facts: the other fields.
+        """
+        units = part_units(columns)
+        blocks = {
+            part: Block(whole, domain.names, Noise(mechanism, scales[part], 1.0), units.get(part, 1.0))
+            for part, whole in integers.items()
+        }
+        return cls(domain=domain, figures=figures, columns=columns, blocks=blocks, **facts)
+
+    def _fits(self) -> dict[str, bool]:
+        known, figures = len(self.columns), self.figures
+        placed = all(0 <= place < known for figure in figures for place in figure.places)
+        below = [self.columns[figure.over] for figure in figures if placed and figure.over is not None]
+        units = part_units(self.columns)
+        return {
+            "figures": placed and 0 < len(figures) == len({figure.name for figure in figures}),
+            "columns": all(column.lowest >= 0 for column in below),
+            "blocks": placed
+            and len({block.noise.mechanism for block in self.blocks.values()}) == 1
+            and all(block.unit == units.get(name, 1.0) for name, block in self.blocks.items())
+            and all(self._reading(figure).fits(self.blocks) for figure in figures if figure.kind not in PLAIN)
+            and all(self._plain_part(figure) in self.blocks for figure in figures if figure.kind in PLAIN),
+            "domain": all(block.numbers.shape == (self.bins,) for block in self.blocks.values()),
+            "id": self.id != "",
+        }
 
     @property
-    def kind(self) -> str:
-        """A summary."""
-        return "summary"
+    def mechanism(self) -> Mechanism:
+        """gaussian or laplace."""
+        return next(iter(self.blocks.values())).noise.mechanism
+
+    @property
+    def scales(self) -> Mapping[str, float]:
+        """The scale of the noise on the whole numbers of each part."""
+        return {name: block.noise.scale for name, block in self.blocks.items()}
+
+    def _file_table(self) -> pa.Table:
+        """What people read, and the whole numbers that all of it is computed from."""
+        import pyarrow as pa
+
+        table = self.to_arrow()
+        for part, block in self.blocks.items():
+            table = table.append_column(f"{INTEGERS}{part}", pa.array(block.numbers))
+        return table
+
+    def _facts(self) -> dict[str, Any]:
+        """Everything but the whole numbers, which have columns."""
+        found = Saved._facts(self)
+        for block in found["blocks"].values():
+            del block["numbers"]
+        return found
+
+    @classmethod
+    def _loaded(cls, facts: dict[str, Any], table: pa.Table, decoder: records.Decoder) -> SummaryRelease:
+        """What was saved. Only whole numbers are read of the columns: everything else is computed from them again."""
+        published = [name.removeprefix(INTEGERS) for name in table.column_names if name.startswith(INTEGERS)]
+        if published != list(facts["blocks"]):
+            decoder.refuse("blocks")
+        for part, block in facts["blocks"].items():
+            block["numbers"] = column_of(table, f"{INTEGERS}{part}").tolist()
+        found: SummaryRelease = decoder.record(cls, facts)
+        return found
 
     @property
     def bins(self) -> int:
@@ -96,118 +170,64 @@ class SummaryRelease(Promised, Spreadsheets):
         figure = next((figure for figure in self.figures if figure.name == name), None)
         if figure is None:
             raise errors.UnknownColumn(f"There is no statistic {name!r}. There are {', '.join(self)}.", value=name)
-        if figure.kind == "count":
-            return self._counts()
-        if figure.kind == "sum":
-            return self._sums(figure)
+        if figure.kind in PLAIN:
+            return plain(
+                self.blocks[self._plain_part(figure)],
+                kind=figure.kind,
+                domain=self.domain,
+                provenance=self.provenance,
+                threshold=self.threshold if figure.kind == "count" else None,
+            )
+        kind = MEASURES.get(figure.kind, SpreadRelease)
+        reading = self._reading(figure)
+        blocks = {name: self.blocks[name] for name in reading.needs}
+        return kind(blocks=blocks, reading=reading, domain=self.domain, provenance=self.provenance)
+
+    def _plain_part(self, figure: Figure) -> str:
+        """The block of counts or sums."""
+        return ROWS if figure.values is None else part_name("plain", figure.values)
+
+    def _reading(self, figure: Figure) -> Reading:
+        """How a statistic is computed that is no count and no sum."""
+        if figure.kind == "share" and figure.values is None:
+            return Share(shared=ROWS)
+        column, place = self.columns[figure.values or 0], figure.values or 0
         if figure.kind == "share":
-            return self._shares(figure)
-        if figure.kind == "ratio":
-            return self._ratios(figure)
-        return self._means(figure) if figure.kind in ("mean", "rate") else self._spreads(figure)
-
-    def _noise(self, part: str, step: float = 1.0) -> Noise:
-        """The noise of one part, in units of which one of its whole numbers is `step`, a power of two."""
-        return Noise(self.mechanism, self.scales[part] * step, step)
-
-    def _counts(self) -> Release:
-        return Release(
-            values=self.integers[ROWS].copy(),
-            noise=self._noise(ROWS),
-            provenance=self.provenance,
-            domain=self.domain,
-            kind="count",
-            threshold=self.threshold,
-        )
-
-    def _sums(self, figure: Figure) -> Release:
-        return self._sum_of(part_name("plain", figure.values or 0), self._column(figure))
-
-    def _sum_of(self, part: str, column: Measured) -> Release:
-        whole: Any = self.integers[part]
-        return Release(
-            values=whole.copy() if column.grid == 1 else whole * column.grid,
-            noise=self._noise(part, column.grid),
-            provenance=self.provenance,
-            domain=self.domain,
-            kind="sum",
-        )
-
-    def _shares(self, figure: Figure) -> ShareRelease:
-        if figure.values is None:
-            return ShareRelease(components=self._counts())
-        column = self._column(figure)
-        return ShareRelease(
-            components=self._sums(figure),
-            one_sign=column.one_sign,
-            negative=column.highest <= 0,
-            column=column.label,
-        )
-
-    def _ratios(self, figure: Figure) -> RatioRelease:
-        above, below = self._column(figure), self.columns[figure.over or 0]
-        return RatioRelease(
-            above=self._sum_of(figure.paired[0], above),
-            below=self._sum_of(figure.paired[1], below),
-            names=(above.label, below.label),
-            within=public_ends(above, below),
-        )
-
-    def _means(self, figure: Figure) -> MeanRelease:
-        """Sums in the unit of the values, and counts times half the clip's width."""
-        column = self._column(figure)
-        step, (counts, noises) = column.grid / 2, self._valued(figure)
-        part = part_name("sum", figure.values or 0)
-        sums: Any = self.integers[part] * step
-        components = Release(
-            values=np.concatenate([sums, counts * column.half_range]),
-            noise=self._noise(part, step),
-            provenance=self.provenance,
-            kind="mean",
-        )
-        return MeanRelease(
-            components=components,
-            centre=column.centre,
+            return Share(
+                shared=self._plain_part(figure),
+                column=column.label,
+                one_sign=column.one_sign,
+                negative=column.highest <= 0,
+            )
+        if figure.over is not None:
+            (above, below), other = figure.paired, self.columns[figure.over]
+            return Ratio(above=above, below=below, names=(column.label, other.label), within=public_ends(column, other))
+        missing = part_name("missing", place)
+        rows = (ROWS, missing) if missing in self.blocks else (ROWS,)  # else rows without a value were left out
+        if figure.kind in ("mean", "rate"):
+            return Mean(
+                sum=part_name("sum", place),
+                rows=rows,
+                centre=column.centre,
+                half_range=column.half_range,
+                within=(column.low, column.high),
+                column=column.label,
+                rate=figure.kind == "rate",
+                threshold=self.threshold,
+            )
+        return Variance(
+            squares=part_name("squares", place),
+            sum=part_name("sum", place),
+            rows=rows,
+            span=column.span,
             half_range=column.half_range,
-            within=(column.low, column.high),
-            domain=self.domain,
-            column=column.label,
-            count_noise=noises,
-            rate=figure.kind == "rate",
-            rows=None if self.threshold is None else self._counts(),
-        )
-
-    def _spreads(self, figure: Figure) -> SpreadRelease:
-        """Everything over half the clip's width, as `spread` has it."""
-        column, place = self._column(figure), figure.values or 0
-        counts, noises = self._valued(figure)
-        size = 2.0**column.square_shift / column.span**2
-        squares, sums = part_name("squares", place), part_name("sum", place)
-        return SpreadRelease(
-            sums=self.integers[sums] / column.span,
-            squares=self.integers[squares].astype(np.float64) * size,
-            counts=counts,
-            noise=Noise(self.mechanism, self.scales[squares] * size, size),
-            sum_noise=Noise(self.mechanism, self.scales[sums] / column.span, 1 / column.span),
-            count_noise=noises,
-            half_range=column.half_range,
-            rounding=2 * size if column.square_shift else 0.0,
+            rounding=2 * part_units(self.columns)[part_name("squares", place)] if column.square_shift else 0.0,
             root=figure.kind == "std",
-            domain=self.domain,
             column=column.label,
-            provenance=self.provenance,
         )
 
     def _column(self, figure: Figure) -> Measured:
         return self.columns[figure.values or 0]
-
-    def _valued(self, figure: Figure) -> tuple[NDArray[np.float64], tuple[Noise, ...]]:
-        """How many rows have a value, and the noises of that: of all rows less those without one."""
-        missing = part_name("missing", figure.values or 0)
-        counts = self.integers[ROWS].astype(np.float64)
-        if missing not in self.integers:  # rows without a value were left out
-            return counts, (self._noise(ROWS),)
-        return counts - self.integers[missing], (self._noise(ROWS), self._noise(missing))
 
     def interval(self, confidence: Number = 0.95, *, simultaneous: bool = False) -> dict[str, Interval]:
         """Where the truth lies, by statistic: low and high of every bin.
@@ -219,13 +239,6 @@ class SummaryRelease(Promised, Spreadsheets):
         if simultaneous:
             confidence = 1 - (1 - confidence) / (self.bins * len(self.figures))
         return {name: Interval(*self[name].interval(confidence)) for name in self}
-
-    def denoise(self, method: str = "auto", **options: Any) -> Any:
-        """Refused: each statistic has a law of its own.
-
-        method, options: those of other releases.
-        """
-        raise errors.InvalidParameter(self.why_not_denoised, parameter="method", value=method)
 
     @property
     def why_not_denoised(self) -> str:
@@ -288,15 +301,6 @@ class SummaryRelease(Promised, Spreadsheets):
             return f"{name} ±{most}{missing}"
         return f"{name} ±{typical} in a typical bin, ±{most} in the least accurate{missing}"
 
-    @property
-    def _shown_domain(self) -> Domain:
-        """The domain by what readers call its columns."""
-        return labelled_domain(self.domain, self.provenance.labels)
-
-    def bin_names(self, most: int) -> tuple[str, list[str]]:
-        """What the bins are by, and what the first are called, at most `most` of them."""
-        return labels.title(self._shown_domain), labels.of(self.domain, range(min(self.bins, most)))
-
     def _columns(self) -> dict[str, Any]:
         """Key columns; of each statistic its value, low and high (95 %)."""
         return self._shown_columns()
@@ -330,11 +334,9 @@ class SummaryRelease(Promised, Spreadsheets):
         masked = {name: pa.array(v, mask=np.isnan(v.astype(np.float64))) for name, v in values.items()}
         return pa.table(typed(columns) | masked)
 
-    def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
-        """One Parquet file at `path` with everything. `allow_seeded` lets a test write what a seed made."""
-        from leastnoise.releases import summary_files
-
-        summary_files.save(self, path, allow_seeded=allow_seeded)
+    def plot(self, **options: Any) -> Any:
+        """Every statistic as a picture: `leastnoise.plot.release`. The options `confidence` and `ax` are passed on."""
+        return views.plot(self, **options)
 
     def report(
         self,
@@ -351,19 +353,10 @@ class SummaryRelease(Promised, Spreadsheets):
         """
         if estimate is not None:
             validation.word("estimate", estimate, ["auto"])
-        return views.report_summary(path, self, title=title, allow_seeded=allow_seeded)
+        return views.report_alone(path, self, title=title, allow_seeded=allow_seeded)
 
     def __repr__(self) -> str:
         return f"<SummaryRelease of {', '.join(self)} in {self.bins:,} bins{self._seeded_mark}>"
-
-    def __str__(self) -> str:
-        return display.as_text(self)
-
-    def _repr_html_(self) -> str:
-        return display.as_html(self)
-
-    def __rich__(self) -> Group:
-        return display.as_rich(self)
 
 
 def _cell(value: float, low: float, high: float) -> str:
@@ -372,19 +365,13 @@ def _cell(value: float, low: float, high: float) -> str:
     return f"{rounded(value, 5)} [{rounded(low, 5)}, {rounded(high, 5)}]"
 
 
-def check_parts(figures: tuple[Figure, ...], parts: Mapping[str, Any]) -> bool:
-    """Whether every statistic has the parts that it is computed from."""
-    for figure in figures:
-        needed = [ROWS] if figure.values is None or figure.kind in COUNTED else []
-        if figure.values is not None:
-            needed += _sums_needed(figure.values, figure)
-        if any(part not in parts for part in needed):
-            return False
-    return True
-
-
-def _sums_needed(place: int, figure: Figure) -> list[str]:
-    if figure.over is not None:
-        return [*figure.paired]
-    squares = [part_name("squares", place)] if figure.kind in ("variance", "std") else []
-    return [part_name("sum" if figure.kind in COUNTED else "plain", place), *squares]
+def part_units(columns: tuple[Measured, ...]) -> dict[str, float]:
+    """What one of the whole numbers of each part is worth: of centred sums half a step of the grid, of sums a step, and
+    of centred squares what makes the largest 1. One of all others is worth 1."""
+    units = {}
+    for place, column in enumerate(columns):
+        units[part_name("sum", place)] = column.grid / 2
+        units[part_name("squares", place)] = 2.0**column.square_shift / column.span**2
+        units[part_name("plain", place)] = column.grid
+        units |= {paired_name(place, other): column.grid for other in range(len(columns))}
+    return units

@@ -1,21 +1,20 @@
-"""The page about a budget, all of it in one file: the promise, what is left, spending over time, every entry."""
+"""The page about a budget, all of it in one file: what is left, what every release spent, every entry."""
 
 from __future__ import annotations
 
 import os
 import shlex
-from html import escape
 from pathlib import Path
-from string import Template
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from leastnoise._support.number_format import percent
-from leastnoise._support.version import VERSION
+from markupsafe import Markup
+
+from leastnoise._support.text import percent
+from leastnoise.pictures import svg
+from leastnoise.pictures.budgets import budget as bar_of
 from leastnoise.privacy.strength import Strength
-from leastnoise.report import markup, page_file
-from leastnoise.report.markup import piece
-from leastnoise.report.promise_sentences import Step
-from leastnoise.report.spending_picture import spending
+from leastnoise.report.check import Step
+from leastnoise.report.document import render, write_text
 
 MAX_ENTRIES = 2_000  # of the table: the last ones
 
@@ -44,53 +43,65 @@ class PublicBudget(Protocol):
     def history(self) -> list[Any]: ...
 
 
+class Allocated(NamedTuple):
+    """A line of the table of allocations."""
+
+    depth: int
+    name: str
+    cells: tuple[str, ...]
+
+
+class Line(NamedTuple):
+    """A line of the table of entries: its note first, or what it is."""
+
+    number: int
+    when: str
+    share: str
+    what: str
+    details: str
+    who: str
+    allocation: str
+
+
 def write(path: str | os.PathLike[str], of: PublicBudget, *, title: str | None = None) -> Path:
     """The page about a budget, in a file that appears whole or not at all."""
-    return page_file.write(path, lambda: page(of, title=title))
+    return write_text(path, lambda: page(of, title=title))
 
 
 def page(of: PublicBudget, *, title: str | None = None) -> str:
     """The page as text."""
-    entries, left, allocations = of.history(), of.remaining, of.allocations
-    cap = "pure" if of.terms.laplace_only else "gaussian"
-    return Template(piece("budget_page.html")).substitute(
-        policy=markup.policy(),
-        css=piece("page.css") + piece("tables.css") + piece("budget.css"),
-        title=escape(title or f"The budget {of.name}"),
-        warning=_warning(of.closed, entries) + _weak(of.strength),
-        lead=escape(_lead(of)),
-        number=escape(percent(left.share, 4)),
-        label="left to be spent",
-        made=escape(_last(entries)),
-        facts=markup.definitions(_facts(of)),
-        picture=spending(entries, cap),
-        caption=escape(_caption(of.terms.laplace_only, bool(allocations))),
-        parts=_parts(allocations),
-        table=_table(entries),
-        check=markup.steps([Step("That every entry is as it was written:", _command(of.location))]),
-        version=escape(VERSION),
+    entries, left = of.history(), of.remaining
+    command = f"leastnoise budget {shlex.quote(_place(of.location))} --verify"
+    return render(
+        "budget.html",
+        title=title or f"The budget {of.name}",
+        warnings=_warnings(of, entries),
+        lead=_lead(of),
+        left=percent(left.share, 4),
+        made=_last(entries),
+        facts=_facts(of),
+        picture=Markup(svg.svg(bar_of(entries, of.terms))),
+        allocations=_allocations(of.allocations),
+        lines=[line(entry) for entry in reversed(entries[-MAX_ENTRIES:])],
+        more=f"The last {MAX_ENTRIES:,} of {len(entries):,} entries." if len(entries) > MAX_ENTRIES else "",
+        check=[Step("That every entry is as it was written:", command)],
     )
 
 
-def _warning(closed: bool, entries: list[Any]) -> str:
-    if not closed:
-        return ""
+def _warnings(of: PublicBudget, entries: list[Any]) -> list[str]:
+    found = [of.strength.in_words()] if of.strength.warns else []
+    if not of.closed:
+        return found
     last = [entry for entry in entries if entry.kind == "close"][-1]
-    words = (
-        f"Closed since {last.created_at:%Y-%m-%d %H:%M} UTC: {last.query}. Nothing is released until it is reopened."
-    )
-    return f'<p class="warning" role="alert">{escape(words)}</p>'
-
-
-def _weak(strength: Strength) -> str:
-    return f'<p class="warning" role="alert">{escape(strength.in_words())}</p>' if strength.warns else ""
+    closed = f"Closed since {last.created_at:%Y-%m-%d %H:%M} UTC: {last.query}."
+    return [f"{closed} Nothing is released until it is reopened.", *found]
 
 
 def _lead(of: PublicBudget) -> str:
     about = f' in "{of.table}"' if of.table else ""
     return (
-        f"The most that all releases together may tell about any one {of.unit or 'unit'}{about}: what is spent of it, "
-        "by whom and for what. Every entry was written before its noise was drawn."
+        f"The most that all releases together may reveal about any one {of.unit or 'unit'}{about}. Every entry was "
+        "written before its noise was drawn."
     )
 
 
@@ -113,77 +124,46 @@ def _facts(of: PublicBudget) -> list[tuple[str, str]]:
     if terms.pure_epsilon:
         rows.append(("Laplace (epsilon) left", f"epsilon {left.pure_epsilon:.6g} of {float(terms.pure_epsilon):g}"))
     if terms.threshold_delta:
-        rows.append(
-            ("unknown keys (delta) left", f"delta {left.threshold_delta:.3g} of {float(terms.threshold_delta):g}")
-        )
+        of_delta = f"delta {left.threshold_delta:.3g} of {float(terms.threshold_delta):g}"
+        rows.append(("unknown keys (delta) left", of_delta))
     return rows
 
 
-def _caption(laplace_only: bool, allocated: bool) -> str:
-    unit = "epsilon" if laplace_only else "mu² (in which Gaussian releases add up)"
-    striped = " Striped: allocated, and not released from (as far as this ledger knows)." if allocated else ""
-    return f"The share of {unit} that releases have used.{striped}"
-
-
-def _parts(allocations: list[Any]) -> str:
-    if not allocations:
-        return ""
-    depth = {"": -1}
-    rows = []
+def _allocations(allocations: list[Any]) -> list[Allocated]:
+    depth, rows = {"": -1}, []
     for each in allocations:
         depth[each.id] = depth.get(each.parent, -1) + 1
-        people = ", ".join(each.people) or "whoever may spend"
-        expires = f"{each.expires_at:%Y-%m-%d}" if each.expires_at is not None else "–"
-        state = "returned" if each.returned else "in a file of its own" if each.own_file else "open"
         cells = (
             percent(float(each.share), 4),
-            "unknown" if each.own_file else percent(each.spent_share, 4),
-            people,
-            expires,
-            state,
+            percent(each.spent_share, 4),
+            ", ".join(each.people) or "whoever may spend",
+            f"{each.expires_at:%Y-%m-%d}" if each.expires_at is not None else "–",
+            "returned" if each.returned else "open",
         )
-        name = f'<td style="padding-left:{0.5 + 1.2 * depth[each.id]:g}rem">{escape(each.name)}</td>'
-        rows.append(f"<tr>{name}{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>")
-    head = "".join(
-        f"<th scope=col>{name}</th>" for name in ("name", "share", "used of it", "people", "expires", "state")
-    )
-    return (
-        '<section aria-labelledby="parts"><h2 id="parts">Allocations</h2><div class="scroll" tabindex="0">'
-        '<table class="parts">'
-        f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div></section>"
-    )
+        rows.append(Allocated(depth[each.id], each.name, cells))
+    return rows
 
 
-def _table(entries: list[Any]) -> str:
-    shown = entries[-MAX_ENTRIES:]
-    more = f"<p>The last {len(shown):,} of {len(entries):,} entries.</p>" if len(shown) < len(entries) else ""
-    head = "".join(f"<th scope=col>{name}</th>" for name in ("no.", "when (UTC)", "share", "what", "who"))
-    rows = "".join(map(_row, reversed(shown)))
-    return (
-        f'{more}<div class="scroll" tabindex="0"><table class="entries"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
-    )
-
-
-def _row(entry: Any) -> str:
-    share = percent(entry.share, 6) if entry.share else ""
-    note = f"<strong>{escape(entry.note)}</strong>" if entry.note else ""
+def line(entry: Any) -> Line:
+    """An entry in words."""
     kind = "" if entry.kind == "release" else f"{entry.kind}: "
-    small = [
+    what, query = entry.note or kind + entry.query, kind + entry.query if entry.note else ""
+    details = [
+        query,
         f'of "{entry.table}"' if entry.table else "",
         entry.noise,
         f"release {entry.release}" if entry.release else "",
+        f"written to {entry.file}" if entry.file else "",
     ]
-    small.append(f"written to {entry.file}" if entry.file else "")
-    details = escape("; ".join(part for part in small if part))
-    who = escape(entry.who) + (f"<small>{escape(entry.allocation)}</small>" if entry.allocation else "")
-    what = f"{note}{escape(kind + entry.query)}<small>{details}</small>"
-    when = f"{entry.created_at:%Y-%m-%d %H:%M}"
-    return f'<tr><td>{entry.number}</td><td>{when}</td><td class="share">{share}</td><td>{what}</td><td>{who}</td></tr>'
-
-
-def _command(location: str) -> str:
-    return f"leastnoise budget {shlex.quote(_place(location))} --verify"
+    return Line(
+        entry.number,
+        f"{entry.created_at:%Y-%m-%d %H:%M}",
+        percent(float(entry.share), 4) if entry.share else "",
+        what,
+        "; ".join(part for part in details if part),
+        entry.who,
+        entry.allocation or "",
+    )
 
 
 def _place(location: str) -> str:

@@ -16,13 +16,12 @@ const csvCell = (value) => {
 const numbersTable = () => {
   const PAGE = 20, PRINTED = 1000, whole = new Intl.NumberFormat("en");
   const table = document.getElementById("table"), head = table.tHead.rows[0], body = table.tBodies[0];
-  let columns = [], formats = [], every = [], order = [], page = 0, sorted = null, file = "", notes = [];
+  let columns = [], every = [], order = [], page = 0, sorted = null, file = "", notes = [];
 
-  const shown = (value, { key, missing }, format) => {
-    if (value === null) return missing;
-    if (typeof value !== "number") return String(value);
-    if (key) return String(Number(value.toPrecision(15)));  // 0.30000000000000004 is 0.3 to people
-    return Number.isInteger(value) ? whole.format(value) : format.format(value).replace(/^-0$/, "0");  // -4e-16
+  const shown = (value, { key, missing, format }) => {
+    if (value === null || value === undefined || Number.isNaN(value)) return missing;
+    if (key && typeof value === "number") return String(Number(value.toPrecision(15)));  // 0.30000000000000004 is 0.3
+    return typeof value === "number" && format ? format(value) : String(value);
   };
   const compare = (values) => (i, j) => {
     const a = values[i], b = values[j];
@@ -34,12 +33,13 @@ const numbersTable = () => {
     const made = document.createElement("tr");
     made.append(...columns.map((c, number) => {
       const cell = document.createElement("td");
-      cell.textContent = shown(pick(c), c, formats[number]);
+      cell.textContent = shown(pick(c), c);
       if (c.text) cell.className = "text";
       if (c.end || c.wide) cell.classList.add("wide");
+      if (c.muted) cell.classList.add("muted");
       const [low, high] = [columns[number + 1], columns[number + 2]];
       if (!c.end && low?.end && high?.end && pick(low) !== null) {  // on a narrow screen: below the value
-        cell.dataset.range = `${shown(pick(low), low, formats[number + 1])} to ${shown(pick(high), high, formats[number + 2])}`;
+        cell.dataset.range = `${shown(pick(low), low)} to ${shown(pick(high), high)}`;
       }
       return cell;
     }));
@@ -57,6 +57,7 @@ const numbersTable = () => {
       `${whole.format(from)} to ${whole.format(page * PAGE + here.length)} of ${whole.format(order.length)}`;
     document.getElementById("previous").disabled = page === 0;
     document.getElementById("next").disabled = page === last;
+    document.querySelector(".pages").classList.toggle("all", last === 0);
   };
   // Paper has no pages to turn: as many rows as are bearable, and how many are missing.
   const print = () => {
@@ -98,7 +99,7 @@ const numbersTable = () => {
     return cell;
   };
   const download = () => {
-    const rows = [columns.map((c) => c.head ?? c.title), ...every.map((i) => columns.map((c) => (c.written ?? c.values)[i] ?? c.missing))];
+    const rows = [columns.map((c) => c.head ?? c.title), ...every.map((i) => columns.map((c) => c.values[i] ?? c.missing))];
     if (hasFoot()) rows.push(columns.map((c) => c.foot ?? ""));
     const text = [...notes, ...rows.map((cells) => cells.map(csvCell).join(","))].join("\r\n") + "\r\n";
     const link = document.createElement("a");
@@ -110,22 +111,20 @@ const numbersTable = () => {
   document.getElementById("previous").addEventListener("click", () => { page -= 1; draw(); });
   document.getElementById("next").addEventListener("click", () => { page += 1; draw(); });
   document.getElementById("find").addEventListener("input", arrange);
-  document.getElementById("download").addEventListener("click", download);
   window.addEventListener("beforeprint", print);
   window.addEventListener("afterprint", draw);
 
-  const show = (given, name, comments) => {
+  const show = (given, name, comments, by) => {
     columns = given;
     file = name;
     notes = comments;
-    sorted = null;
-    formats = columns.map(({ decimals }) =>
-      new Intl.NumberFormat("en", decimals < 20 ? { maximumFractionDigits: decimals } : { maximumSignificantDigits: 5 }));
+    sorted = by === null ? null : { column: by, sign: -1 };
     every = Array.from({ length: columns.length ? columns[0].values.length : 0 }, (_, i) => i);
     head.replaceChildren(...columns.map(heading));
+    if (by !== null) head.cells[by].setAttribute("aria-sort", "descending");
     table.deleteTFoot();
     if (hasFoot()) table.createTFoot().append(row((c) => c.foot ?? null));
     arrange();
   };
-  return { show };
+  return { show, download };
 };

@@ -6,9 +6,9 @@ import os
 from typing import Any
 
 from leastnoise._support import outputs
-from leastnoise._support.paths import path_of
+from leastnoise._support.outputs import path_of
 from leastnoise.releases.estimate import Estimate
-from leastnoise.releases.promised import Promised
+from leastnoise.releases.provenance import Promised
 
 MOST_FILES = 500  # looked at
 
@@ -39,8 +39,7 @@ def saved_file(page: str | os.PathLike[str], of: Promised, otherwise: str) -> st
 
 
 def _has_id(facts: Any, release: str) -> bool:
-    """Whether it is about this release: others may name it as the one that proposed their limits, or go on from it."""
+    """Whether it is about this release: others may name it as the one that proposed their limits."""
     if isinstance(facts, dict):
-        inside = [each for name, each in facts.items() if name != "earlier"]
-        return (bool(release) and facts.get("id") == release) or any(_has_id(each, release) for each in inside)
+        return (bool(release) and facts.get("id") == release) or any(_has_id(each, release) for each in facts.values())
     return isinstance(facts, list) and any(_has_id(each, release) for each in facts)

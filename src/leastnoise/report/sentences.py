@@ -1,188 +1,325 @@
-"""The page's sentences: true for every kind of release, and plain."""
+"""The page's sentences: plain, and true of every kind of release."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
-from functools import singledispatch
-from typing import Any
+from collections.abc import Sequence
+from decimal import ROUND_CEILING, Context, Decimal
+from typing import Any, NamedTuple
 
-import numpy as np
+from numpy.typing import ArrayLike
 
-from leastnoise._support.number_format import rounded
+from leastnoise._support import csv_text
+from leastnoise._support.text import about, digits_beside, percent, percent_at_most, rounded
 from leastnoise._support.validation import Floats
-from leastnoise._support.version import VERSION
-from leastnoise.privacy.guarantee import GaussianDP
+from leastnoise.domain.product import alike_in_words, differ_by_case
+from leastnoise.privacy.guarantees import ApproxDP, GaussianDP, PureDP
 from leastnoise.releases import labels
-from leastnoise.releases.display import TOO_FEW
+from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
+from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.releases.estimate import Estimate
-from leastnoise.releases.mean import MeanRelease
+from leastnoise.releases.provenance import Promised
 from leastnoise.releases.published import Published
 from leastnoise.releases.quantile import QuantileRelease
-from leastnoise.releases.ratio import RatioRelease
 from leastnoise.releases.release import Release
-from leastnoise.releases.sparse import SparseRelease
-from leastnoise.report import promise_sentences
-from leastnoise.report.contents import Contents
-from leastnoise.report.promise_sentences import (
-    Headline,
-    Step,
-    between,
-    check_file,
-    check_ledger,
-    check_promise,
-    guarantee_facts,
-    limits,
-    limits_learning,
-    number,
-    protects,
-    scope,
-    short_promise,
-    too_weak,
-)
+from leastnoise.releases.summary import SummaryRelease
+from leastnoise.releases.table_set import table_name
+from leastnoise.report.shown import MAX_CELLS_SHOWN, Shown, ShownTable
+
+MAX_COLUMNS_IN_TITLE = 6
+PAPERS = {
+    "gaussian": "B. Balle and Y.-X. Wang. Improving the Gaussian Mechanism for Differential Privacy: Analytical "
+    "Calibration and Optimal Denoising. International Conference on Machine Learning, 2018.",
+    "laplace": "C. Dwork, F. McSherry, K. Nissim and A. Smith. Calibrating Noise to Sensitivity in Private Data "
+    "Analysis. Theory of Cryptography Conference, 2006.",
+    "exponential": "F. McSherry and K. Talwar. Mechanism Design via Differential Privacy. Symposium on Foundations of "
+    "Computer Science, 2007.",
+}
+ESTIMATORS = {
+    "additive": "the effects of rows and columns, and the rest, each drawn toward zero by its own factor",
+    "empirical_bayes": "all bins share one prior, fitted to them",
+    "flat": "one value for all bins, their mean drawn toward zero, but for the few that stand out",
+    "james_stein": "all bins drawn toward zero by one factor",
+    "james_stein_mean": "all bins drawn toward their mean by one factor",
+    "neighbour_bayes": "bins whose surroundings look alike share a prior; how far to look is learnt",
+    "fused_lasso": "neighbours are equal, but for few jumps",
+    "laplacian": "every bin drawn toward its neighbours",
+    "wavelet": "few pieces of any size and place differ from what surrounds them",
+}
 
 
-def title(contents: Contents) -> str:
-    """What was released: "Counts by pickup", "Mean age by sex"."""
-    of, column = contents.of, contents.of.column
-    kind = "Median" if isinstance(of, QuantileRelease) and of.levels == (0.5,) else _kind(contents)
-    if column is not None:
-        words = of._words(column)
-        kind = f"Mean {words}" if contents.of.kind == "mean" else f"{kind} of {words}"
-    if contents.domain is not None and contents.domain.axes:
-        return f"{kind} by {labels.title(contents.domain)}"
-    return kind
+# ── What was released
 
 
-def _kind(contents: Contents) -> str:
-    noun = contents.of.noun
-    return (noun if contents.size == 1 else noun + "s").capitalize()
+def title(of: Promised) -> str:
+    """What was released, by what readers call its columns: "Counts by pickup", "Mean age by sex"."""
+    if isinstance(of, SummaryRelease):
+        return f"Statistics by {labels.title(of._shown_domain)}" if of.domain.axes else "Statistics"
+    if isinstance(of, CrosstabsRelease):
+        names = [of._words(column) for column in of.axes]
+        more = len(names) - MAX_COLUMNS_IN_TITLE
+        listed = names if more <= 1 else [*names[:MAX_COLUMNS_IN_TITLE], f"{more:,} more columns"]
+        noun = "counts" if of.weight is None else f"the sums of {of._words(of.weight)}"
+        one = noun.removeprefix("the ").capitalize()
+        return f"{one} by {_and(listed)}" if len(of.tables) == 1 else f"Tables of {noun} by {_and(listed)}"
+    assert isinstance(of, Published)
+    what = _nouns(of, of.bins).capitalize()
+    if of.column is not None:
+        words = of._words(of.column)
+        what = f"Mean {words}" if of.kind == "mean" else f"{what} of {words}"
+    domain = of._shown_domain
+    return f"{what} by {labels.title(domain)}" if domain is not None and domain.axes else what
 
 
-MAX_GROUPS = 12  # whose quantiles the headline tells the least and the largest of
+def _nouns(of: Published, many: int) -> str:
+    noun = "median" if isinstance(of, QuantileRelease) and of.levels == (0.5,) else of.noun
+    return noun if many == 1 else f"{noun}s"
 
 
-def headline(contents: Contents) -> Headline:
-    """The number that matters most, with how sure it is."""
-    if contents.size == 1 and not isinstance(contents.of, SparseRelease):
-        if contents.too_few:
-            return _too_few(contents.of, "count of rows")
-        low, high = contents.number("low"), contents.number("high")
-        sure = "one value" if low is None or high is None else between(low[0], high[0])
-        counted = f"counted {scope(contents.of)}" if contents.of.kind == "count" else scope(contents.of)
-        return Headline(number(contents.numbers[0].values[0]), f"{counted}, {sure}" if contents.of.left_out else sure)
-    return _headline(contents.of) or Headline(f"{contents.size:,}", _kind(contents).lower())
+def _and(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def _too_few(of: Published, counted: str) -> Headline:
-    """Where no number can be told, and why."""
-    if isinstance(of, QuantileRelease):
-        return Headline(TOO_FEW.capitalize(), f"the 95 % interval is the whole clip, {_from_to(of.clip)}")
-    divided_by = of.divided_by if isinstance(of, RatioRelease) else counted
-    return Headline(TOO_FEW.capitalize(), f"the noisy {divided_by} is within its noise")
+def lead(shown: Shown) -> str:
+    """What was released, whom it protects and how far off it is, in a sentence or two."""
+    of = shown.of
+    return f"{_what(shown)}. {_protected(of)}{_accuracy(shown)}{_shared_weight(of)}"
 
 
-@singledispatch
-def _headline(of: Published) -> Headline | None:
-    """Of many values; None where no one number stands for them."""
-    return None
-
-
-@_headline.register
-def _(of: SparseRelease) -> Headline | None:
-    return Headline(f"{of.bins:,}", f"of {of.domain_size:,} bins show; all others were below the threshold")
-
-
-def _from_to(ends: Iterable[float]) -> str:
-    return " to ".join(dict.fromkeys(number(float(end)) for end in ends))
-
-
-@_headline.register
-def _(of: QuantileRelease) -> Headline | None:
-    place = int(np.argmin(np.abs(np.array(of.levels) - 0.5)))
-    name = "the median" if of.levels[place] == 0.5 else f"the quantile at {of.levels[place]:g}"
-    low, high = of.interval(0.95)
-    if of.domain is not None:
-        return _headline_of_groups(of, name, of.values[:, place], low[:, place], high[:, place])
-    if np.isnan(of.values[place]):
-        return _too_few(of, "")
-    among = f" {scope(of)}" if of.left_out else ""
-    return Headline(number(of.values[place]), f"{name}{among}, {between(low[place], high[place])}")
-
-
-def _headline_of_groups(of: QuantileRelease, name: str, values: Floats, low: Any, high: Any) -> Headline | None:
-    """From the least to the largest that can be told, and how far their intervals reach; of many groups, or where
-    nothing is known of how far they are off, noise would choose these two."""
-    told, groups = ~np.isnan(values), len(values)
-    if groups > MAX_GROUPS or not of.has_intervals:
-        return None
-    if not told.any():
-        return _too_few(of, "")
-    each = f"each of {groups} groups" if told.all() else f"{told.sum()} of {groups} groups (the others are {TOO_FEW})"
-    reach = f"their 95 % intervals reach from {_from_to((low[told].min(), high[told].max()))}"
-    ends = _from_to((values[told].min(), values[told].max()))
-    return Headline(ends, f"{name} in {each}, from the least to the largest; {reach}")
-
-
-@_headline.register(MeanRelease)
-@_headline.register(RatioRelease)
-def _(of: MeanRelease | RatioRelease) -> Headline | None:
-    if of.domain is None:
-        return None
-    mean = of.overall()
-    if math.isnan(mean.value):
-        return _too_few(of, "count of all rows")
-    among = f" {scope(of)}" if of.left_out else ""
-    return Headline(number(mean.value), f"over all bins{among}, {between(mean.low, mean.high)}")
-
-
-@_headline.register
-def _(of: Release) -> Headline | None:
-    if of.kind not in ("count", "sum") or not of.bins:
-        return None
-    total = of.total()
-    what = "counted" if of.kind == "count" else "summed over all bins"
-    among = "" if of.threshold is None else " among the bins that show"
-    return Headline(number(total.value), f"{what} {scope(of)}{among}, {between(total.low, total.high)}")
-
-
-def lead(contents: Contents) -> str:
-    """What was released, in a sentence or two."""
-    of = contents.of
+def _what(shown: Shown) -> str:
+    of = shown.of
+    if isinstance(of, CrosstabsRelease):
+        tables = "One table" if shown.tables_in_all == 1 else f"{shown.tables_in_all:,} tables"
+        return f"{tables} with {shown.cells_in_all:,} numbers, published together"
+    if isinstance(of, SummaryRelease):
+        many = "1 statistic" if len(of) == 1 else f"{len(of)} statistics"
+        return f"{many} for each {_combination(of._shown_domain)}" if of.domain.axes else f"{many} of all rows"
+    assert isinstance(of, Published)
+    many = f"{'One' if of.bins == 1 else format(of.bins, ',')} {_nouns(of, of.bins)}"
     if isinstance(of, Estimate):
-        what = f"{contents.size:,} noisy values, and an estimate of the truth behind them by {of.method}"
-        if of.guarantee is None:
-            return f"{what}. What was promised to the people in the data is in the release that it was made from."
-        return f"{what}." if too_weak(of) else f"{what}. The noise {limits_learning(of)}."
-    by = "" if contents.size == 1 else f", one for each {_bins(contents)}"
-    median = isinstance(of, QuantileRelease) and of.levels == (0.5,)
-    many = f"{contents.size:,} {_kind(contents).lower()}"
-    what = f"{'1 median' if median and contents.size == 1 else many}{by}, published with {of.mechanism_in_words}"
+        return f"{of.bins:,} noisy values, and an estimate of the truth behind them by {of.method}"
+    if isinstance(of, QuantileRelease):
+        levels = len(of.levels)
+        each = f"{levels} {_nouns(of, levels)}"
+        return f"{each} of all rows" if of.domain is None else f"{each} for each {_combination(of._shown_domain)}"
+    if of.bins == 1:
+        return many
+    return f"{many}, one for each {_combination(of._shown_domain)}"
+
+
+def _combination(domain: Any) -> str:
+    if domain is None:
+        return "bin"
+    names = labels.title(domain)
+    return f"combination of {names}" if len(domain.axes) > 1 else names
+
+
+def _protected(of: Promised) -> str:
     if of.guarantee is None:
-        return f"{what} that was added elsewhere."
-    return f"{what}." if too_weak(of) else f"{what}, which {limits_learning(of)}."
+        return "The noise was added elsewhere"
+    return "Noise was added to them" if too_weak(of) else f"Noise protects every {unit(of)}"
 
 
-def _bins(contents: Contents) -> str:
-    if isinstance(contents.of, QuantileRelease):
-        domain = contents.of._shown_domain
-        names = () if domain is None else domain.names
-        return " and ".join([*names, "level"])
-    domain = contents.of._shown_domain  # whose column of intervals is two of the table, low and high
-    shown = tuple(column.title for column in contents.keys) if domain is None else domain.names
-    return shown[0] if len(shown) == 1 else f"combination of {' and '.join(shown)}"
+def _accuracy(shown: Shown) -> str:
+    """How far off, where that is one number for all."""
+    of, first = shown.of, shown.tables[0]
+    if isinstance(of, Estimate | SummaryRelease | CrosstabsRelease) or not first.numbers or first.half is None:
+        return "."
+    half = f"{first.half:,.{first.numbers[0].decimals}f}"
+    each = "it" if first.cells == 1 else f"each {of.noun}"  # type: ignore[attr-defined]
+    where = "what was counted" if first.counts else "the exact one"
+    return f": {each} is within ±\u00a0{half} of {where}, 95% of the time."
 
 
-def facts(contents: Contents) -> list[tuple[str, str]]:
-    """The guarantee and the noise in numbers."""
-    of = contents.of
-    rows = guarantee_facts(of)
-    rows += [("protects", protects(of))] if rows or not isinstance(of, Estimate) else []
-    rows += _noise(of)
-    return [*rows, ("limits", limits(of))] if of.limits else rows
+def _shared_weight(of: Promised) -> str:
+    if not isinstance(of, CrosstabsRelease) or not of.rows_share_weight:
+        return ""
+    return f" Each {unit(of)} counts once, divided over the cells that the rows of the {unit(of)} are in."
 
 
-def _noise(of: Published) -> list[tuple[str, str]]:
+def caption(shown: Shown) -> str:
+    """What marks are, and what is not in the numbers."""
+    of, said = shown.of, []
+    if isinstance(of, Published) and _has_intervals(shown):
+        marks = {"one": "±", "line": "Bars", "spread": "Bands"}.get(shown.tables[0].layout, "Brackets")
+        said.append(f"{marks}: 95% margin of error.")
+    if len(shown.tables) > 1:
+        said.append("The tables are consistent: adding up one gives exactly the totals in the others.")
+    if shown.estimate is not None and _has_intervals(shown) and shown.tables[0].better is not False:
+        said.append("Margins are those of the published numbers.")
+    return " ".join([*said, left_out(of)]).strip()
+
+
+def _has_intervals(shown: Shown) -> bool:
+    first = shown.tables[0].numbers[:1]
+    return any(n.low is not None or n.half is not None for n in first) and shown.tables[0].layout not in ("map", "heat")
+
+
+def left_out(of: Promised) -> str:
+    """Which rows are not in the numbers, and what chose the bins that show; nothing where all are in them."""
+    return " ".join(said for said in (of.provenance.left_out_in_words(), of._selection_in_words()) if said)
+
+
+def notes(shown: Shown) -> list[str]:
+    """What else a reader must know of the numbers below."""
+    first = shown.tables[0]
+    alike = [group for column in first.columns for group in differ_by_case(dict.fromkeys(column.keys))]
+    said = [first.note, alike_in_words(alike) if alike and len(shown.tables) == 1 else "", _not_held(shown)]
+    if first.sorted and first.layout in ("bars", "dots") and len(first.numbers) and first.cells > labels.MAX_NAMED_BARS:
+        said.append(f"The chart: {labels.largest_in_words(labels.MAX_BARS, first.cells)}")
+    if undrawn := sum(not n.drawn for n in first.numbers) if first.layout == "spread" else 0:
+        drawn = len(first.numbers) - undrawn
+        said.append(f"Of {len(first.numbers)} levels the chart shows {drawn}; the table has all.")
+    return [sentence for sentence in said if sentence]
+
+
+def _not_held(shown: Shown) -> str:
+    """Which tables the page does not hold; nothing where it has all."""
+    held = [table for table in shown.tables if table.numbers]
+    missing = shown.tables_in_all - len(held)
+    if not missing or shown.tables_in_all == 1:
+        return ""
+    cells = shown.cells_in_all - sum(table.cells for table in held)
+    unlisted = shown.tables_in_all - len(shown.tables)
+    names = f" {unlisted:,} of them are not in the list either." if unlisted else ""
+    return (
+        f"This page has room for {MAX_CELLS_SHOWN:,} numbers. {missing:,} of the {shown.tables_in_all:,} tables, with "
+        f"{cells:,} numbers, are in the file of the release only.{names}"
+    )
+
+
+# ── The guarantee
+
+
+class Protection(NamedTuple):
+    """How well people are protected: a few words, and a sentence."""
+
+    badge: str
+    question: str
+    answer: str
+
+
+def protection(of: Promised) -> Protection:
+    """The guarantee in plain words: what an attack finds at most."""
+    guarantee = of.guarantee
+    if guarantee is None:
+        unknown = "What is guaranteed is known to whoever added the noise, and is not in this file."
+        return Protection("not known", "", unknown)
+    caught = percent_at_most(float(most_found(of, 0.05)))
+    if guarantee.neighbours == "replace":
+        question = f"Can anyone tell from these numbers which of two records one {unit(of)} has?"
+        who = "An attacker who accepts being wrong about 5 in 100 of those that have the one"
+        whom = "of those that have the other"
+    else:
+        question = f"Can anyone tell from these numbers whether one {unit(of)} is in the data?"
+        who = "An attacker who is willing to wrongly accuse 5 in 100 of those who are not in it"
+        whom = "of those who are"
+    answer = (
+        f"{who} would correctly spot at most {caught} in 100 {whom}, whatever else they know. Blind guessing spots 5."
+    )
+    band = "" if of.strength is None else of.strength.band
+    return Protection(" · ".join(part for part in (band, _short_epsilon(of)) if part), question, answer)
+
+
+def _short_epsilon(of: Promised) -> str:
+    """Epsilon to three digits, rounded up."""
+    guarantee = of.guarantee
+    epsilon = _epsilon(guarantee, of.delta)
+    return (
+        "" if epsilon is None else f"ε = {Context(prec=3, rounding=ROUND_CEILING).plus(Decimal(epsilon)).normalize():f}"
+    )
+
+
+def _epsilon(guarantee: Any, delta: float | None) -> float | None:
+    if isinstance(guarantee, GaussianDP):
+        return guarantee.to_approx(delta=delta or 1e-6).epsilon
+    return guarantee.epsilon if isinstance(guarantee, ApproxDP | PureDP) else None
+
+
+def most_found(of: Promised, false_alarms: ArrayLike) -> Floats:
+    """The part of those present that any attack with these false alarms finds at most."""
+    assert of.guarantee is not None
+    if of.strength is None:
+        return 1 - of.guarantee.tradeoff(false_alarms)
+    return of.strength.most_found(of.guarantee, false_alarms)
+
+
+def warnings(of: Promised, *, seeded: bool) -> list[str]:
+    """What must not be overlooked: noise from a seed, a guarantee that protects nobody."""
+    hides = "The noise came from a test's seed, so it hides nothing. Never publish this." if seeded else ""
+    return [text for text in (hides, too_weak(of)) if text]
+
+
+def too_weak(of: Promised) -> str:
+    """The loud line about a guarantee that protects nobody; nothing about others."""
+    strength = of.strength
+    return strength.in_words() if strength is not None and strength.protects_nobody else ""
+
+
+def unit(of: Promised) -> str:
+    """Whom it protects."""
+    column = of.provenance.whom or "person"
+    if column != of.unit:  # it has a label
+        return column
+    return column.removesuffix("_id").replace("_", " ") or column
+
+
+def guarantee_facts(of: Promised) -> list[tuple[str, str]]:
+    """The guarantee in numbers, and how strong it is."""
+    rows, strength = _guarantee(of), of.strength
+    if strength is not None:
+        whose = " (the whole budget)" if strength.of_budget else ""
+        other = "" if strength.gaussian is None else f". {strength.gaussian.in_words(of_budget=strength.of_budget)}"
+        rows.append(("strength", f"{strength.band}{whose}{other}"))
+    if rows or not isinstance(of, Estimate):
+        whom, column = unit(of), of.unit
+        rows.append(("protects", f"one {whom}" if column in (None, whom) else f"one {whom} (the column {column})"))
+    return rows
+
+
+def _guarantee(of: Promised) -> list[tuple[str, str]]:
+    guarantee = of.guarantee
+    if guarantee is None:
+        return []
+    side = "one more or one fewer" if guarantee.neighbours == "add-remove" else "one exchanged for another"
+    rows: list[tuple[str, str]] = []
+    if isinstance(guarantee, GaussianDP):
+        at = guarantee.to_approx(delta=of.delta or 1e-6)
+        rows = [("epsilon", f"{at.epsilon:.6g} at delta {at.delta:g}"), ("mu", f"{guarantee.mu:.6g}")]
+    elif isinstance(guarantee, ApproxDP):
+        rows = [("epsilon", f"{guarantee.epsilon:.6g} at delta {guarantee.delta:g}")]
+    elif isinstance(guarantee, PureDP):
+        rows = [("epsilon", f"{guarantee.epsilon:.6g}, with delta 0")]
+    return [*rows, ("neighbours", side)]
+
+
+def short_guarantee(of: Promised) -> str:
+    """The guarantee in a clause."""
+    clauses = [f"{name} {value}" for name, value in _guarantee(of) if name != "neighbours"]
+    return (", ".join(clauses) + ".") if clauses else ""
+
+
+# ── How it was made
+
+
+def facts(shown: Shown) -> list[tuple[str, str]]:
+    """All parameters."""
+    of = shown.of
+    rows = [*guarantee_facts(of), *_noise(shown)]
+    if isinstance(of, SummaryRelease):
+        rows.append(("statistics", "; ".join(f"{figure.name}: {of.meaning(figure)}" for figure in of.figures)))
+    if of.limits:
+        rows.append(("limits", ", ".join(f"{name.replace('_', ' ')} {value:,}" for name, value in of.limits.items())))
+    return [*rows, *([("question", of.query)] if of.query else [])]
+
+
+def _noise(shown: Shown) -> list[tuple[str, str]]:
+    of = shown.of
+    if isinstance(of, CrosstabsRelease):
+        stds = [table.std for table in shown.tables if table.std is not None]
+        ends = list(dict.fromkeys((rounded(min(stds)), rounded(max(stds)))))
+        return [("noise", f"{of.mechanism.capitalize()}, standard deviation of a number {' to '.join(ends)}")]
+    if not isinstance(of, Published):
+        return []
     rows = [("noise", f"{of.mechanism.capitalize()}, {of.spread_in_words()}")]
     if isinstance(of, Estimate):
         return rows
@@ -190,42 +327,66 @@ def _noise(of: Published) -> list[tuple[str, str]]:
     if hidden is not None:
         rows.append((f"{norm} sensitivity", f"{hidden:.6g}"))
     if of.grid and isinstance(of, Release):
-        rows.append(("grid", f"values are multiples of {of.grid:g}"))
+        rows.append(("grid", f"multiples of {of.grid:g}"))
     if of.at_least is not None:
         rows.append(("threshold", f"only noisy counts of {of.at_least:,} or more show"))
     return rows
 
 
-def noise(contents: Contents) -> str:
-    """How far off a number is."""
-    if isinstance(contents.of, Estimate):
-        return ""
-    return _divided(contents.of) + contents.of.errors_in_words()
+def noise(shown: Shown) -> list[str]:
+    """How far off the numbers are, and why they have this noise."""
+    of = shown.of
+    if isinstance(of, Estimate):
+        return []
+    return [sentence for sentence in (_divided(of), of.errors_in_words(), of.note) if sentence]  # type: ignore[attr-defined]
 
 
-def _divided(of: Published) -> str:
-    if isinstance(of, MeanRelease):
-        return f"A {of.kind} is a noisy sum over a noisy count. "
-    if isinstance(of, RatioRelease):
-        above, below = of.names_in_words
+def _divided(of: Any) -> str:
+    """What a number is computed from, where it is a noisy one over another."""
+    kinds = {figure.kind for figure in of.figures} if isinstance(of, SummaryRelease) else {of.kind}
+    told = []
+    if found := sorted(kinds & {"mean", "rate"}):
+        told.append(f"A {' or a '.join(found)} is a noisy sum over a noisy count; its interval allows for both.")
+    if "ratio" in kinds:
+        told.append("A ratio is a noisy sum over another, both of the rows in which neither column is missing.")
+    return " ".join(told)
+
+
+def curves(of: CrosstabsRelease) -> str:
+    """What the noise of cumulative sums is."""
+    if of.mechanism == "gaussian":
         return (
-            f"A ratio is a noisy sum of {above} over a noisy sum of {below}, of the rows in which neither is missing. "
+            "The noise was chosen so that such sums, and the differences between two of them, are accurate: they are "
+            "far nearer to the truth than the errors of as many cells would add up to."
         )
-    return ""
+    return "The noise is on the cells, and adds up in such sums."
 
 
-def denoising(contents: Contents) -> str:
+ZERO = (
+    "A number whose 95% interval reaches down to zero cannot be told from zero, and is marked. At most about 1 in 40 "
+    "truly empty cells escapes the mark."
+)
+
+
+def denoising(shown: Shown) -> str:
     """What was done to the noise, or why nothing was."""
-    estimate = contents.estimate
+    estimate = shown.estimate
     if estimate is None:
-        return contents.why_no_estimate
+        return shown.why_no_estimate
+    if isinstance(estimate, CrosstabsEstimate):
+        known = ", ".join(table_name(table, estimate.provenance.labels) for table in estimate.known)
+        held = f" Public tables were matched: {known}." if known else ""
+        return (
+            "Denoising costs no privacy: it reads only what is published. No denoised number is below zero, and the "
+            f"tables agree with each other.{held} {estimate.errors_in_words()}"
+        )
     if estimate.rmse is None:
         return (
             f"Denoised by {estimate.method}. How much error is left cannot be told without the truth, so nobody knows "
             "whether the denoised values are better, and the published ones are shown first."
         )
     if estimate.noise.is_none:
-        return estimate.errors_in_words()
+        return str(estimate.errors_in_words())
     if estimate.kept:
         return "Nothing that was tried is better than the published values beyond chance, so they are kept as they are."
     return (
@@ -235,65 +396,97 @@ def denoising(contents: Contents) -> str:
     )
 
 
-def cite(contents: Contents, name: str) -> str:
-    """How to cite the release."""
-    of = contents.of
-    if isinstance(of, Estimate):
-        source = "" if of.guarantee is None else f" from the differentially private release {of.id}"
-        return f"{name}. Denoised with leastnoise {VERSION}{source}. {short_promise(of)}".strip()
-    return promise_sentences.cite(of, name)
+class Estimator(NamedTuple):
+    """One way to denoise: its estimated error, and its weight in a mixture."""
+
+    name: str
+    meaning: str
+    error: str
+    weight: str
+    chosen: bool
 
 
-ESTIMATORS = {
-    "additive": "the effects of rows and columns, and the rest, each drawn toward zero by its own factor",
-    "empirical_bayes": "all bins share one prior, fitted to them",
-    "flat": "one value for all bins, their mean drawn toward zero, but for the few that stand out",
-    "james_stein": "all bins drawn toward zero by one factor",
-    "james_stein_mean": "all bins drawn toward their mean by one factor",
-    "neighbour_bayes": "bins whose surroundings look alike share a prior; how far to look is learnt",
-    "neighbour_bayes_1": "as neighbour bayes, looking at next neighbours only",
-    "neighbour_bayes_departures": "as neighbour bayes, for how far a bin departs from its surroundings",
-    "fused_lasso": "neighbours are equal, but for few jumps",
-    "laplacian": "every bin drawn toward its neighbours",
-    "wavelet": "few pieces of any size and place differ from what surrounds them",
-}
-
-
-def _check_shown(of: Published) -> list[Step]:
-    """What to type to see what the noise of keys that nobody listed hides: all but the chance that a key of one unit's
-    own shows, which is part of delta."""
-    if isinstance(of, Estimate) or of.at_least is None or of.sensitivity is None or of.l1_sensitivity is None:
+def estimators(shown: Shown) -> list[Estimator]:
+    """Every candidate with its estimated error, least first."""
+    estimate = shown.estimate
+    if not isinstance(estimate, Estimate) or estimate.rmse is None or estimate.noise.is_none:
         return []
-    if of.mechanism == "laplace":
-        typed = f"print({of.l1_sensitivity!r} / {of.scale!r})  # epsilon: the L1 sensitivity over the scale"
-    else:
-        typed = f"print(ln.GaussianDP.of(sigma={of.scale!r}, sensitivity={of.sensitivity!r}))  # in L2"
-    counts = "What the noise of the counts promises, but for the chance that a key of one unit's own shows"
-    return [Step(f"{counts}{_beside_total(of)}:", typed)]
+    weights = dict(estimate.parameters.get("weights") or {})
+    found = dict(estimate.parameters.get("errors") or {})
+    rows = [(name, float(error), weights.get(name)) for name, error in found.items() if name != "raw"]
+    rows = sorted([*rows, ("as published", estimate.std, weights.get("raw"))], key=lambda row: row[1])
+    mixture = "the mixture" if weights else estimate.method
+    made = []
+    for name, error, share in [(mixture, estimate.rmse, None), *rows]:
+        digits = 4 if name == "as published" else digits_beside(error, estimate.std)
+        weight = percent(share) if share else ""
+        words = name.replace("_", " ")
+        made.append(Estimator(words, ESTIMATORS.get(name, ""), rounded(error, digits), weight, name == mixture))
+    return made
 
 
-def _beside_total(of: Published) -> str:
-    """That the counts are one part of the promise, where a total of all keys is the other."""
-    if not isinstance(of, Release) or of.all_keys is None:
-        return ""
-    total = f"the total of all keys, whose noise has standard deviation {rounded(of.all_keys.noise.std)}"
-    return f". This is the counts' part of the promise above; the rest of it is for {total}"
+class TableError(NamedTuple):
+    """How far off one table of a set is."""
+
+    name: str
+    cells: str
+    std: str
+    half: str
+    denoised: str
 
 
-def check(contents: Contents, file: str) -> list[Step]:
-    """What to type to check the page, whose release is in this file."""
-    of, promise = contents.of, contents.of.guarantee
-    steps = [check_file(file)]
-    if isinstance(of, Estimate) and promise is None:
-        return steps
-    if isinstance(promise, GaussianDP) and not isinstance(of, Estimate) and of.sensitivity is not None:
-        steps.append(
-            Step(
-                "The promise follows from the noise, and is computed anew with proof:",
-                f"g = ln.GaussianDP.of(sigma={of.scale!r}, sensitivity={of.sensitivity!r})\n"
-                f"print(g.to_approx(delta={of.delta or 1e-6!r}))",
-            )
+MAX_TABLES_IN_ERRORS = 1_000
+
+
+def table_errors(shown: Shown) -> list[TableError]:
+    """Every table's errors, for whoever has no script, prints, or compares."""
+    of = shown.of
+    if not isinstance(of, CrosstabsRelease):
+        return []
+    return [
+        TableError(
+            " × ".join(column.title for column in table.columns) or "the total",
+            f"{table.cells:,}",
+            rounded(table.std or 0.0),
+            f"±\u00a0{rounded(table.half or 0.0)}",
+            _denoised_error(table),
         )
-    elif promise is not None:
-        steps += [*_check_shown(of), check_promise(contents.of)]
-    return [*steps, *check_ledger(of)]
+        for table in shown.tables[:MAX_TABLES_IN_ERRORS]
+    ]
+
+
+def _denoised_error(table: ShownTable) -> str:
+    if table.estimate is None:
+        return ""
+    return "no clear improvement" if table.better is False else error_in_words(table)
+
+
+def error_in_words(table: ShownTable) -> str:
+    """An estimated error and its upper limit, beside what it was: "about 9.1, at most 12 (95%)"."""
+    rmse, most = table.estimate.rmse, table.estimate.rmse_at_most(0.95).value
+    before = table.std or 0.0
+    return f"{about(rmse, beside=before)}, at most {rounded(most, digits_beside(rmse, before))} (95%)"
+
+
+def origin(of: Promised) -> str:
+    """When and by what it was released."""
+    if isinstance(of, Estimate):
+        return f"Made from release {of.id}." if of.id else ""
+    paid = f"Paid from {of.ledger}. " if of.ledger else ""
+    return f"{paid}Release {of.id}, made {of.created_at:%Y-%m-%d}, leastnoise {of.version}."
+
+
+def comment_lines(shown: Shown) -> list[str]:
+    """What stands above the numbers in a CSV file from the page: where they come from, and what is guaranteed."""
+    of = shown.of
+    source = f"From the page about release {of.id}, made {of.created_at:%Y-%m-%d} with leastnoise {of.version}."
+    more = "" if isinstance(of, Estimate) or shown.estimate is None else denoising(shown)
+    lines = (source, *of.explain().splitlines(), intervals(of), more, shown.tables[0].note)  # type: ignore[attr-defined]
+    return [csv_text.comment(line) for line in lines if line]
+
+
+def intervals(of: Promised) -> str:
+    """What low and high of a table are."""
+    if isinstance(of, Estimate):
+        return ""
+    return f"Low and high are the ends of 95% intervals. {of.provenance.covered_in_words('They')}"

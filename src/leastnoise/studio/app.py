@@ -19,13 +19,13 @@ from starlette.staticfiles import StaticFiles
 
 from leastnoise import errors
 from leastnoise._support import outputs
-from leastnoise.jobs.file import WRITTEN
+from leastnoise.jobs.fields import WRITTEN
+from leastnoise.report import document
 from leastnoise.studio import budget_page, key_upload, limits, limits_step, privacy_step, release_step, script
 from leastnoise.studio.access import Access, Keys
 from leastnoise.studio.code_lines import code_lines
 from leastnoise.studio.connections import is_ours
 from leastnoise.studio.draft import Draft
-from leastnoise.studio.notebook import notebook, notebook_name
 from leastnoise.studio.session import Studio
 from leastnoise.studio.steps import STEPS
 from leastnoise.studio.wording import in_words
@@ -43,6 +43,7 @@ def application(studio: Studio, keys: Keys, port: int, ours: Callable[[Any], boo
     return Starlette(
         routes=[
             Route("/", pages.first),
+            Route("/look.css", look),
             Mount("/static", StaticFiles(packages=[("leastnoise.studio", "static")])),
             Route("/published/{job}", pages.published),
             Route("/file/{job}/{name}", pages.download),
@@ -60,6 +61,11 @@ def application(studio: Studio, keys: Keys, port: int, ours: Callable[[Any], boo
         middleware=[Middleware(Access, keys=keys, port=port, ours=ours)],
         exception_handlers={404: pages.not_found, 500: pages.broken, errors.LeastnoiseError: pages.refused},
     )
+
+
+def look(request: Request) -> Response:
+    """The colours and pictures of the pages that are published, which are the studio's, too."""
+    return Response(document.look(), media_type="text/css")
 
 
 class _Pages:
@@ -232,7 +238,6 @@ class _Pages:
         """A file that a job made."""
         draft, name = self._draft(request), request.path_params["name"]
         generated = {draft.path.name: lambda each: each.text, script.file_name(draft): script.python}
-        generated[notebook_name(draft)] = notebook
         if name in generated:
             attached = {"content-disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
             return Response(generated[name](draft), media_type="text/plain", headers=attached)

@@ -11,14 +11,14 @@ from markupsafe import Markup
 
 from leastnoise import errors
 from leastnoise.curator.budget import Budget, Entry
-from leastnoise.curator.budget.statement import (
+from leastnoise.curator.budget.history import (
     changed_in_words,
     counted_in_words,
     left_in_words,
     plan_in_words,
-    promise_in_words,
 )
-from leastnoise.report.spending_picture import spending
+from leastnoise.pictures import budgets as bars
+from leastnoise.pictures import svg
 from leastnoise.studio import budgets
 from leastnoise.studio.form_numbers import decimal
 from leastnoise.studio.session import Fields, Studio
@@ -52,7 +52,6 @@ def shown(studio: Studio, place: str) -> dict[str, Any]:
     """What the page of one budget shows."""
     budget = budgets.open_budget(studio, place)
     entries, now = budget.history(), datetime.now(UTC)
-    cap = "pure" if budget.terms.laplace_only else "gaussian"
     return {
         "place": place,
         "gauge": budgets.gauge(studio, place),
@@ -61,12 +60,12 @@ def shown(studio: Studio, place: str) -> dict[str, Any]:
         "allocations": [(each, each.state(now)) for each in budget.allocations],
         "entries": list(reversed(entries[-MAX_ENTRIES:])),
         "more": max(0, len(entries) - MAX_ENTRIES),
-        "picture": Markup(spending(entries, cap)) if entries else "",
+        "picture": Markup(svg.svg(bars.budget(entries, budget.terms))) if entries else "",
     }
 
 
 def _sentences(budget: Budget, entries: list[Entry]) -> tuple[str, ...]:
-    said = promise_in_words(budget), plan_in_words(budget), changed_in_words(entries)
+    said = plan_in_words(budget), changed_in_words(entries)
     return (*said, counted_in_words(entries))
 
 

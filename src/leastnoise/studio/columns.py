@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from functools import lru_cache
 
-from leastnoise._support.toml_files import TomlFile
+from leastnoise._support.toml import TomlFile
 from leastnoise.domain import ColumnKind
 from leastnoise.jobs.file import Job
 from leastnoise.jobs.running import open_table
@@ -52,9 +52,9 @@ def declares_types(draft: Draft) -> bool:
 
 @lru_cache(maxsize=64)  # opening takes a tenth of a second, and only another [table] has other columns
 def _columns(section: str, path: str) -> tuple[Column, ...]:
-    from leastnoise.curator.engines.csv_layout import CsvLayout
+    from leastnoise.curator.dataset import kind_of
+    from leastnoise.curator.engines.files import CsvLayout
     from leastnoise.curator.engines.sources import open_source
-    from leastnoise.curator.key_template import kind_of
 
     job = Job(TomlFile(path, {}, ""), json.loads(section), {}, {}, {}, {})
     if "unit" in job.table:

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from leastnoise import errors
-from leastnoise._support import atomic_files, toml_files, toml_text
-from leastnoise._support.toml_files import TomlFile
+from leastnoise._support import files, toml
+from leastnoise._support.toml import TomlFile
 from leastnoise.curator.budget import postgres_url
 from leastnoise.jobs.file import Job, parse_job
-from leastnoise.jobs.running import Run, alone, open_table
+from leastnoise.jobs.running import Run, alone, query_of
 from leastnoise.studio.server_address import checked_address
 
 _QUESTIONS: dict[tuple[str, str], Any] = {}  # the last that was looked at
@@ -34,7 +34,7 @@ class Draft:
     @classmethod
     def read(cls, path: Path) -> Draft:
         """What the file says."""
-        found = toml_files.load(path, "job", parse_float=Decimal).found
+        found = toml.load(path, "job", parse_float=Decimal).found
         for name in ("table", "ask", "privacy", "output"):
             if not isinstance(found.get(name, {}), dict):
                 raise errors.InvalidParameter(f"{path.name!r} is no job: {name} is no section of it.")
@@ -68,7 +68,7 @@ class Draft:
     @property
     def text(self) -> str:
         """The file."""
-        return toml_text.document(self.found)
+        return toml.document(self.found)
 
     @property
     def fingerprint(self) -> str:
@@ -78,7 +78,7 @@ class Draft:
     def write(self) -> None:
         """Keep it: whole or not at all, and not while somebody runs what is there."""
         with alone(self.path) if self.path.exists() else nullcontext():
-            atomic_files.rewrite(self.path, self.text)
+            files.rewrite(self.path, self.text)
 
     def job(self) -> Job:
         """What it asks for, checked; an error says what is missing."""
@@ -103,7 +103,7 @@ class Draft:
         asked = repr([self.found.get(name) for name in ("table", "keys", "ask")])
         question = _QUESTIONS.get((str(self.path), asked))
         if question is None:
-            question = job.kind.ask(open_table(job), job.arguments())
+            question = query_of(job)
             _QUESTIONS.clear()  # one is looked at at a time
             _QUESTIONS[str(self.path), asked] = question
         return Run.asking(job, question)

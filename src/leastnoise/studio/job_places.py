@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from leastnoise import errors
-from leastnoise._support import toml_files
+from leastnoise._support import toml
 from leastnoise.curator.budget import postgres_url
 from leastnoise.graphs.bin_graph import GRAPH_NAMES
 from leastnoise.jobs.file import on_day
@@ -71,13 +71,16 @@ def _public_files(draft: Draft) -> Iterator[str]:
     within = table.get("within", {})
     for text in [*_texts(table.get("join")), *_texts(list(within.values()) if isinstance(within, dict) else [])]:
         yield text.rpartition(":")[0]
+    near = table.get("nearest", {})
+    for text in _texts(list(near.values()) if isinstance(near, dict) else []):
+        yield from (name.strip() for name in text.split(",")[:2])
     yield from (name for word in ("limits", "clip") for name in _texts(draft.section("ask").get(word)))
     yield from (name for word in ("graph", "nodes") for name in _texts(output.get(word)) if name not in GRAPH_NAMES)
     if isinstance(keys, str):
         (name,) = _texts(keys)
         yield name
         path = draft.path.parent / name
-        keys = toml_files.load(path, "keys").found if path.exists() else {}
+        keys = toml.load(path, "keys").found if path.exists() else {}
         yield from (str(path.parent / each) for each in key_files(keys))  # its paths begin where it lies
     elif isinstance(keys, dict):
         yield from key_files(keys)

@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from leastnoise import domain, errors
-from leastnoise._support import atomic_files, toml_files
+from leastnoise._support import files, toml
 from leastnoise.domain import Zones
-from leastnoise.studio import key_text, question_step
+from leastnoise.jobs import keys as typed_keys
+from leastnoise.studio import question_step
 from leastnoise.studio.columns import columns
 from leastnoise.studio.draft import Draft
 from leastnoise.studio.session import Studio
@@ -31,7 +32,7 @@ ENDS = (".toml", ".csv", ".txt", ".geojson")
 
 
 def receive(studio: Studio, draft: Draft, name: str, column: str, body: bytes) -> dict[str, str]:
-    """What the form shall hold: a file of keys for all columns, or the form and text of this column's keys."""
+    """What the form shall hold: a file of keys for all columns, or the text of this column's keys."""
     end = Path(name).suffix.lower()
     if end not in ENDS:
         raise errors.BadDomain(f"Keys come from files that end in {', '.join(ENDS)}.", parameter="keys")
@@ -53,8 +54,8 @@ def _typed(draft: Draft, column: str, text: str) -> dict[str, str]:
     """The lines of a text, checked as if they were typed."""
     kind = next((each.kind for each in columns(draft) if each.name == column), None)
     lines = "\n".join(line.strip() for line in text.splitlines() if line.strip())
-    key_text.parse(column, kind, "list", lines)
-    return {"form": "list", "text": lines}
+    typed_keys.entry(column, lines, kind)
+    return {"text": lines}
 
 
 def _zones(name: str, text: str) -> dict[str, str]:
@@ -92,7 +93,7 @@ def _keys(studio: Studio, draft: Draft, name: str, column: str, text: str) -> di
     """What a file of keys is to the job; an error where it cannot be read, before it is kept."""
     if name.lower().endswith(".toml"):
         try:
-            toml_files.check_dots(text)
+            toml.check_dots(text)
             found = tomllib.loads(text)
         except (ValueError, RecursionError):
             raise errors.BadDomain(
@@ -109,7 +110,7 @@ def _keys(studio: Studio, draft: Draft, name: str, column: str, text: str) -> di
             domain.axis(domain.read_public_column(str(copy), chosen))
         except errors.LeastnoiseError as problem:
             raise errors.BadDomain(problem.message.replace(str(copy), name), parameter="keys") from None
-    return {"form": "file", "text": f"{name}:{chosen}"}
+    return {"text": f"{name}:{chosen}"}
 
 
 def _column_of(path: str, column: str) -> str:
@@ -129,4 +130,4 @@ def _keep(path: Path, body: bytes) -> None:
         if path.stat().st_size == len(body) and path.read_bytes() == body:
             return
         raise errors.BadOutput(f"There is another {path.name!r} in this folder. Rename yours, and drop it again.")
-    atomic_files.create(path, body.decode("utf-8"))
+    files.create(path, body.decode("utf-8"))

@@ -8,33 +8,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from leastnoise import errors
-from leastnoise._support import atomic_files
 from leastnoise.curator.queries.clip_question import ClipQuestion
 from leastnoise.curator.queries.query import Query
-from leastnoise.curator.queries.unit_counts import UnitCounts
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.suggest import limit_question
-from leastnoise.jobs.kinds import KINDS
-from leastnoise.jobs.running import arguments, open_table, recorded, refuse_weak
+from leastnoise.jobs.fields import LIMITS, SECTIONS
+from leastnoise.jobs.file import Job
+from leastnoise.jobs.questions import QUESTIONS
+from leastnoise.jobs.running import Run, open_table
 from leastnoise.releases.clip_suggestion import ClipSuggestion
-from leastnoise.releases.loading import load
+from leastnoise.releases.file_format import load
 from leastnoise.studio import budgets
 from leastnoise.studio.draft import Draft
 from leastnoise.studio.session import Studio
 
-SENTENCES = {
-    "max_rows": "At most so many rows of one {unit} count. More keeps more of the data, and needs more noise.",
-    "max_per_bin": "And of them at most so many in one bin. Left empty, as many as above.",
-    "max_bins": "And in at most so many bins. Left empty, as many as rows.",
-}
-
-LIMITED = ("clip", "by", "keys", "nulls", *SENTENCES)  # of a question, what its limits follow from
+LIMITED = ("clip", "by", "keys", "nulls", *LIMITS)  # of a question, what its limits follow from
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,24 +42,24 @@ class Field:
 
 def names(draft: Draft) -> list[str]:
     """The limits that the question takes."""
-    return [name for name in taken(draft) if name in SENTENCES]
+    return [name for name in taken(draft) if name in LIMITS]
 
 
 def taken(draft: Draft) -> list[str]:
-    """The same, and the file of a look that proposed them."""
-    kind = KINDS.get(str(draft.section("ask").get("kind")))
-    return [] if kind is None else [name for name in (*SENTENCES, "limits") if name in kind.takes]
+    """The same, and the file of the preliminary release that proposed them."""
+    question = QUESTIONS.get(str(draft.section("ask").get("kind")))
+    return [] if question is None else [name for name in (*LIMITS, "limits") if name in question.fields]
 
 
 def fields(draft: Draft) -> list[Field]:
     """What the form shows."""
-    ask, unit = draft.section("ask"), unit_words(draft)
-    return [Field(name, SENTENCES[name].format(unit=unit), str(ask.get(name, ""))) for name in names(draft)]
+    ask = draft.section("ask")
+    return [Field(name, SECTIONS["ask"][name].help, str(ask.get(name, ""))) for name in names(draft)]
 
 
 def with_limits(draft: Draft, given: Mapping[str, Any]) -> Draft:
     """The draft with the limits of the form."""
-    ask = {name: value for name, value in draft.section("ask").items() if name not in SENTENCES}
+    ask = {name: value for name, value in draft.section("ask").items() if name not in LIMITS}
     for name in names(draft):
         text = str(given.get(name, "")).strip()
         if text and not re.fullmatch(r"0*[1-9][0-9]{0,17}", text):
@@ -84,7 +78,7 @@ def unit_words(draft: Draft, unknown: str = "person") -> str:
 
 
 def proposal_path(studio: Studio, draft: Draft) -> Path:
-    """Where the paid look is kept, beside the job."""
+    """Where the preliminary release is kept, beside the job."""
     return studio.folder.path(f"{draft.name}-limits.parquet")
 
 
@@ -99,11 +93,11 @@ def has_paid(studio: Studio, draft: Draft) -> bool:
 
 
 def can_suggest(draft: Draft) -> bool:
-    """Whether a paid look can propose the limits of this question: of bins that are listed."""
+    """Whether a preliminary release can propose the limits of this question: of bins that are listed."""
     ask = draft.section("ask")
     table = draft.section("table")
     listed = "keys" in draft.found or not ask.get("by") or "within" in table
-    return ask.get("kind") in ("histogram", "sum", "mean") and listed and "per_unit" not in table
+    return ask.get("kind") in ("count", "histogram", "sum", "mean") and listed and "per_unit" not in table
 
 
 def can_suggest_clip(draft: Draft) -> bool:
@@ -135,55 +129,36 @@ def who_estimates(studio: Studio, draft: Draft) -> str:
 
 def price(studio: Studio, draft: Draft, place: str, share: Decimal, *, clip: bool = False) -> list[str]:
     """What such a release would be like: from public facts, free."""
-    question, request = (_clip_question if clip else _look)(studio, draft, place, share)
-    text = str(question.expect(**arguments(request)))
+    text = str(_run(studio, draft, place, share, clip).expect())
     return [line for line in text.splitlines() if line and not line.startswith("  ")]
 
 
 def suggest(studio: Studio, draft: Draft, place: str, share: Decimal, *, clip: bool = False) -> None:
-    """Pay for a proposal, of limits or of a range, and keep it beside the job. One of limits goes on from an earlier
-    look at the same question there."""
+    """Pay for a proposal, of limits or of a range, and keep it beside the job, in place of an earlier one."""
+    _run(studio, draft, place, share, clip).do()
+
+
+def _run(studio: Studio, draft: Draft, place: str, share: Decimal, clip: bool) -> Run:
+    """The run that asks for a proposal: the table is opened and not read."""
     path = clip_path(studio, draft) if clip else proposal_path(studio, draft)
-    atomic_files.check_writable(path)
-    question, request = (_clip_question if clip else _look)(studio, draft, place, share)
-    refuse_weak(question.expect(**arguments(request)).strength, force=False)
-    recorded(request, str(path))
-    asked = going_on(question, path) if isinstance(question, UnitCounts) else question
-    asked.release(**arguments(request)).save(path)
-
-
-def going_on(question: UnitCounts, path: Path) -> UnitCounts:
-    """The question, put together with the look in the file at `path` where that is one at the same."""
-    try:
-        return question.going_on(load(path)) if path.exists() else question
-    except errors.LeastnoiseError:  # of another question, or damaged: a first look takes its place
-        return question
-
-
-def _look(studio: Studio, draft: Draft, place: str, share: Decimal) -> tuple[Query, PrivacyRequest]:
-    """The question that limits are proposed from, and how it is paid; the table is opened and not read."""
-    job = draft.job()
-    asked = job.arguments()
+    job = replace(draft.job(), privacy={}, output={"release": path.name})
     request = PrivacyRequest(budget=budgets.open_budget(studio, place), share=share)
-    question = limit_question(
-        open_table(job)._data,
-        asked.get("by", ()),
-        keys=asked.get("keys"),
-        nulls="drop",
-        request=request,
-        for_epsilon=None,
-        for_delta=None,
-        for_share=None,
-    )
-    return question, request
+    query = _clip_question(job) if clip else _look(job, request)
+    return Run(job, query, request, again=True, keeps_record=False)
 
 
-def _clip_question(studio: Studio, draft: Draft, place: str, share: Decimal) -> tuple[Query, PrivacyRequest]:
+def _look(job: Job, request: PrivacyRequest) -> Query:
+    """The question that limits are proposed from."""
+    asked = job.arguments()
+    given: dict[str, Any] = dict.fromkeys(("for_epsilon", "for_delta", "for_share"))
+    given |= {"keys": asked.get("keys"), "nulls": "drop", "request": request}
+    return limit_question(open_table(job)._data, job.by, **given)
+
+
+def _clip_question(job: Job) -> Query:
     """The question that a range is proposed from: within the one that was typed, of the rows that the limits keep."""
-    job = draft.job()
     asked, rows = job.arguments(), open_table(job)
-    if not any(name in asked for name in SENTENCES) and not rows._data.row_is_unit:
+    if not any(name in asked for name in LIMITS) and not rows._data.row_is_unit:
         raise errors.MissingParameter("Give the first limit above: a range is proposed for the rows that it keeps.")
     limits = rows.mean(asked["column"], **{name: asked[name] for name in LIMITED if name in asked}).limits
-    question = ClipQuestion.asked(rows._data, asked["column"], within=asked["clip"], max_rows=limits.max_rows)
-    return question, PrivacyRequest(budget=budgets.open_budget(studio, place), share=share)
+    return ClipQuestion.asked(rows._data, asked["column"], within=asked["clip"], max_rows=limits.max_rows)

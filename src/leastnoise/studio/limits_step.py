@@ -9,11 +9,13 @@ from typing import Any
 from markupsafe import Markup
 
 from leastnoise import errors
+from leastnoise.jobs.fields import LIMITS
+from leastnoise.pictures import limits as limits_of
+from leastnoise.pictures import svg
 from leastnoise.releases.clip_suggestion import ClipSuggestion
+from leastnoise.releases.file_format import load
 from leastnoise.releases.limit_errors import kept_in_words
 from leastnoise.releases.limit_suggestion import LimitSuggestion
-from leastnoise.releases.loading import load
-from leastnoise.report.limits_picture import drawn
 from leastnoise.studio import budgets, limits
 from leastnoise.studio.draft import Draft
 from leastnoise.studio.form_numbers import shown_end
@@ -79,7 +81,8 @@ def save(studio: Studio, draft: Draft, fields: Fields) -> Draft:
         case "leave clip":
             return _with_public_ends(draft)
     changed = limits.with_limits(draft, fields)
-    if limits.names(changed) and not any(name in changed.section("ask") for name in limits.SENTENCES):
+    one_row = "per_unit" in changed.section("table")
+    if not one_row and limits.names(changed) and not any(name in changed.section("ask") for name in LIMITS):
         raise errors.MissingParameter(
             "Give at least the first limit: noise must hide all of one person.", parameter="max_rows"
         )
@@ -88,7 +91,7 @@ def save(studio: Studio, draft: Draft, fields: Fields) -> Draft:
 
 def _with_typed(draft: Draft, fields: Fields) -> Draft:
     """The draft with the limits that stand in the form, where they were sent along."""
-    return limits.with_limits(draft, fields) if any(name in fields for name in limits.SENTENCES) else draft
+    return limits.with_limits(draft, fields) if any(name in fields for name in LIMITS) else draft
 
 
 def _suggested(studio: Studio, draft: Draft, fields: Fields) -> Draft:
@@ -106,10 +109,12 @@ def _suggested(studio: Studio, draft: Draft, fields: Fields) -> Draft:
 
 
 def _with_proposed_limits(studio: Studio, draft: Draft) -> Draft:
+    if "limits" not in limits.taken(draft):  # it was another question when its page was opened
+        raise errors.InvalidParameter("This question takes no proposed limits. Type its own.", parameter="limits")
     found = load(limits.proposal_path(studio, draft))
-    ask = {name: value for name, value in draft.section("ask").items() if name not in limits.SENTENCES}
-    ask |= {name: int(value) for name, value in found.limits.items()}
-    ask["limits"] = limits.proposal_path(studio, draft).name  # what is released says which look chose them
+    ask = {name: value for name, value in draft.section("ask").items() if name not in LIMITS}
+    ask |= {name: int(value) for name, value in found.limits.items() if name in limits.names(draft)}
+    ask["limits"] = limits.proposal_path(studio, draft).name  # what is released says which release chose them
     return draft.with_section("ask", ask)
 
 
@@ -145,10 +150,10 @@ def _clip(studio: Studio, draft: Draft) -> dict[str, Any] | None:
 
 
 def _proposal(studio: Studio, draft: Draft) -> dict[str, Any] | None:
-    """What an earlier look proposed, from its file; None where there is none."""
+    """What a preliminary release proposed, from its file; None where there is none, or the question takes none."""
     path = limits.proposal_path(studio, draft)
     try:
-        found = load(path) if path.exists() else None
+        found = load(path) if path.exists() and "limits" in limits.taken(draft) else None
     except errors.LeastnoiseError:
         found = None
     if not isinstance(found, LimitSuggestion):
@@ -163,13 +168,13 @@ def _proposal(studio: Studio, draft: Draft) -> dict[str, Any] | None:
         "lines": [_line(row, row is rows[best]) for row in rows[first : first + MAX_LINES]],
         "weighed": len(rows),
         "sentences": found.explain().splitlines(),
-        "picture": Markup(drawn(found)),
+        "picture": Markup(svg.svg(limits_of.limits(found))),
     }
 
 
 def _are_taken(draft: Draft, found: LimitSuggestion) -> bool:
     ask = draft.section("ask")
-    return {name: ask[name] for name in limits.SENTENCES if name in ask} == dict(found.limits)
+    return {name: ask[name] for name in LIMITS if name in ask} == dict(found.limits)
 
 
 def _line(row: dict[str, Any], best: bool) -> dict[str, Any]:

@@ -8,10 +8,10 @@ from typing import Any
 
 from markupsafe import Markup
 
-from leastnoise._support.number_format import rounded
+from leastnoise._support.text import rounded
+from leastnoise.pictures import guarantees, svg
 from leastnoise.releases.left_out import SUGGESTS
 from leastnoise.releases.table_set import table_name
-from leastnoise.report.tradeoff_picture import tradeoff
 from leastnoise.studio.draft import Draft
 
 EPSILONS = (
@@ -71,7 +71,7 @@ def preview(draft: Draft, who_estimates: str = "") -> Preview:
         sentences=tuple(_sentences(expected, who_estimates)),
         band="" if strength is None else str(strength.band),
         strength="" if strength is None else strength.in_words(),
-        attack=Markup(tradeoff(lambda alarms: 1 - expected.guarantee.tradeoff(alarms))),
+        attack=Markup(svg.svg(guarantees.attack(lambda alarms: 1 - expected.guarantee.tradeoff(alarms)))),
         worst=widest or None,
         weak=strength is not None and strength.is_weak,
         protects_nobody=strength is not None and strength.protects_nobody,

@@ -8,11 +8,14 @@ from decimal import Decimal
 from typing import Any
 
 from leastnoise import errors
-from leastnoise.studio import budgets, limits
+from leastnoise.jobs.fields import SECTIONS
+from leastnoise.studio import budgets, inputs, limits
 from leastnoise.studio.draft import Draft
 from leastnoise.studio.preview import EPSILONS, Preview, preview, solve
 from leastnoise.studio.session import Fields, Studio, number
 from leastnoise.studio.wording import in_words
+
+MORE = [SECTIONS["privacy"][name] for name in ("mechanism", "note")]
 
 
 def show(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
@@ -21,6 +24,8 @@ def show(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
     usual = {"epsilon": "1", "delta": "1e-6", "share": "0.1", "budget": "", "allocation": ""}
     first = {} if privacy else {"budget": _first_budget(studio, draft, usual)}
     shown = usual | first | {name: str(value) for name, value in privacy.items()}
+    if "budget" in privacy and "share" not in privacy:
+        shown["share"] = ""
     shown |= {name: str(fields[name]) for name in usual if name in fields}
     parts, problem = _allocations(studio, shown["budget"])
     if shown["allocation"] not in parts:
@@ -32,6 +37,8 @@ def show(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
         "parts": parts,
         "epsilons": EPSILONS,
         "unit": limits.unit_words(draft),
+        "sigma": str(fields.get("sigma", privacy.get("sigma", ""))),
+        "more": inputs.inputs(MORE, {} if fields else privacy, fields),
     } | (found | {"impossible": problem} if problem else found)
 
 
@@ -52,15 +59,24 @@ def _allocations(studio: Studio, place: str) -> tuple[list[str], str]:
         return [], in_words(problem, studio.folder)
 
 
+def _in_numbers(fields: Fields) -> dict[str, Any]:
+    """The noise itself, where it is typed; else epsilon and delta."""
+    if str(fields.get("sigma") or "").strip():
+        return {"sigma": number(fields, "sigma")}
+    return {"epsilon": number(fields, "epsilon"), "delta": number(fields, "delta")}
+
+
 def privacy_of(studio: Studio, draft: Draft, fields: Fields) -> Draft:
     """The draft with the privacy of the form, paid from a budget that the studio knows."""
     place = str(fields.get("budget", ""))
     if not place:
-        return draft.with_section("privacy", {"epsilon": number(fields, "epsilon"), "delta": number(fields, "delta")})
+        return draft.with_section("privacy", _in_numbers(fields) | inputs.read(MORE, fields))
     if place not in budgets.places(studio):
         raise errors.InvalidParameter("There is no such budget here. Choose one of the list.", parameter="budget")
-    chosen = {"budget": place, "share": number(fields, "share"), "allocation": str(fields.get("allocation", ""))}
-    return draft.with_section("privacy", chosen)
+    share = str(fields.get("share") or "").strip() or not any(fields.get(name) for name in ("epsilon", "sigma"))
+    paid = {"share": number(fields, "share")} if share else _in_numbers(fields)
+    chosen = {"budget": place, **paid, "allocation": str(fields.get("allocation", ""))}
+    return draft.with_section("privacy", chosen | inputs.read(MORE, fields))
 
 
 def look(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
@@ -70,7 +86,7 @@ def look(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
     try:
         changed = privacy_of(studio, draft, fields)
         chosen = changed.section("privacy")
-        if "budget" in chosen:
+        if "share" in chosen:
             gauge = budgets.gauge(studio, chosen["budget"], float(chosen["share"]), chosen.get("allocation", ""))
             gauge = gauge if chosen["share"] > 0 else None  # what takes less than nothing is no part to be drawn
         found = preview(changed, limits.who_estimates(studio, draft))

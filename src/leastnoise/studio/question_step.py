@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from leastnoise import errors
-from leastnoise._support import toml_files
-from leastnoise.studio import job_places, key_text, limits, map_picture, map_question, questions
+from leastnoise._support import toml
+from leastnoise.jobs.fields import LIMITS
+from leastnoise.jobs.keys import HINTS, LIST_HINT
+from leastnoise.studio import inputs, job_places, limits, map_picture, map_question, questions
 from leastnoise.studio.columns import columns, declares_types
 from leastnoise.studio.draft import Draft
 from leastnoise.studio.form_numbers import shown_end
@@ -20,19 +22,23 @@ def show(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
     hidden = {table.get("unit"), *table.get("lattice", {}), *table.get("within", {})}
     found = [column for column in columns(draft) if column.name not in hidden]
     shown = questions.fields_of({}) | dict(fields) if fields else questions.fields_of(_with_numbers(draft))
-    word = str(shown.get("question", "counts"))
+    word = str(shown.get("question", "histogram"))
+    card = questions.CARDS.get(word, questions.USUAL)
+    typed = inputs.inputs(card.fields, {} if fields else draft.section("ask"), fields)
+    needed = [each for each in typed if each.field.name in card.question.needs]
     names = studio.folder.names
     return {
-        "questions": questions.QUESTIONS,
-        "asked": questions.QUESTIONS.get(word, questions.QUESTIONS["counts"]),
+        "questions": questions.CARDS,
+        "asked": card,
+        "needed": needed,
+        "more": [each for each in typed if each not in needed],
         "word": word,
         "fields": shown,
         "columns": found,
         "declares": declares_types(draft),
         "by": list(shown.get("by", [])),
-        "forms": key_text.FORMS,
-        "forms_of": key_text.OF_KIND,
-        "usual": key_text.USUAL,
+        "hints": HINTS,
+        "list_hint": LIST_HINT,
         "others": questions.OTHER,
         "key_files": [name for name in names(".toml") if name != draft.path.name],
         "maps": map_question.KINDS,
@@ -44,7 +50,7 @@ def show(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
 
 def save(studio: Studio, draft: Draft, fields: Fields) -> Draft:
     """The draft with what the form says."""
-    earlier = {name: value for name, value in draft.section("ask").items() if name in (*limits.SENTENCES, "limits")}
+    earlier = {name: value for name, value in draft.section("ask").items() if name in (*LIMITS, "limits")}
     changed = asking(studio, draft, fields)
     changed.job()  # a file of keys is read now, and not three steps later
     kept = {name: value for name, value in earlier.items() if name in limits.taken(changed)}
@@ -100,7 +106,7 @@ def _check_key_files(studio: Studio, draft: Draft, keys: Any) -> None:
     """Files of keys, and the files that those read."""
     if isinstance(keys, str):
         check_public(studio, draft, keys)
-        keys = toml_files.load(studio.folder.path(keys), "keys").found
+        keys = toml.load(studio.folder.path(keys), "keys").found
     check_key_entries(studio, draft, keys)
 
 

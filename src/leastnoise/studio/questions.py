@@ -2,63 +2,64 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from leastnoise import errors
-from leastnoise.studio import key_text, map_question
+from leastnoise.jobs import fields as job_fields
+from leastnoise.jobs import keys as typed_keys
+from leastnoise.jobs.fields import LIMITS, Field, listed
+from leastnoise.jobs.questions import QUESTIONS, Question
+from leastnoise.studio import inputs, map_question
 from leastnoise.studio.columns import Column
 from leastnoise.studio.form_numbers import decimal, read_number
 
+# The fields that the page has inputs of its own for, or the step about limits.
+_OWN = ("by", "column", "clip", "levels", "expected_rows", "ways", "other", "limits", *LIMITS)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """One kind of question: what it is called, and which fields it needs."""
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A question as it is chosen: one of a table, or a common case of it under a name of its own."""
 
     title: str
     sentence: str
-    kind: str  # in [ask]
-    by: str = "some"  # none, some or needed
-    value: bool = False  # a column of numbers, with the ends of one value
-    one_row: bool = False  # at most one row of everybody, unless said otherwise
+    question: Question
+    own: tuple[str, ...] = ()  # fields that such a case fills in itself
+
+    @property
+    def kind(self) -> str:
+        """In [ask]."""
+        return self.question.kind
+
+    @property
+    def by(self) -> str:
+        """Whether columns are chosen: none, some or needed."""
+        if "by" in self.own or self.question.keys == "none":
+            return "none"
+        return "needed" if self.question.keys == "all" or "by" in self.question.needs else "some"
+
+    @property
+    def value(self) -> bool:
+        """Whether it is about a column of numbers, with the ends of one value."""
+        return "clip" in self.question.fields
+
+    @property
+    def fields(self) -> list[Field]:
+        """The fields that are typed as on the command line."""
+        return [field for name, field in self.question.fields.items() if name not in (*_OWN, *self.own)]
 
 
-QUESTIONS: dict[str, Question] = {
-    "people": Question(
-        title="How many people", sentence="One number: how many of them the table knows.", kind="count_units", by="none"
-    ),
-    "counts": Question(
-        title="A table of counts",
-        sentence="Rows counted by one column, or by several crossed with one another.",
-        kind="histogram",
-        by="needed",
-    ),
-    "tables": Question(
-        title="A set of tables",
-        sentence="Many tables about the same people, which agree with each other and share the noise best.",
-        kind="crosstabs",
-        by="needed",
-    ),
-    "sum": Question(title="A sum", sentence="Of a column of numbers, in all or by group.", kind="sum", value=True),
-    "mean": Question(title="A mean", sentence="Of a column of numbers, in all or by group.", kind="mean", value=True),
-    "rate": Question(
-        title="A rate", sentence="The part of the rows for which something holds, by group.", kind="summarize"
-    ),
-    "quantile": Question(
-        title="Quantiles",
-        sentence="The median, or the value that a tenth lies below.",
-        kind="quantile",
-        by="none",
-        value=True,
-    ),
-    "map": Question(
-        title="A map", sentence="Rows counted in squares, in zones of a GeoJSON file, or at junctions.",
-        kind="histogram", by="none",
-    ),
-}  # fmt: skip
+_RATE = "The part of the rows for which something holds, by group."
+_MAP = "Rows counted in squares, in zones of a GeoJSON file, or at junctions."
+CARDS: dict[str, Card] = {kind: Card(each.title, each.sentence, each) for kind, each in QUESTIONS.items()}
+CARDS |= {
+    "rate": Card("A rate", _RATE, QUESTIONS["summarize"], ("statistics", "weights")),
+    "map": Card("A map", _MAP, QUESTIONS["histogram"], ("by", "others")),
+}
+USUAL = CARDS["histogram"]
 
 
 # Of a set of tables: what becomes of values that are missing, or that are no key.
@@ -73,23 +74,22 @@ def word_of(found: Mapping[str, Any]) -> str:
     """Which question a job asks; the first where it asks none."""
     if map_question.kind_of(found) is not None:
         return "map"
-    kind = found.get("ask", {}).get("kind")
-    return next((word for word, question in QUESTIONS.items() if question.kind == kind), "counts")
+    ask = found.get("ask", {})
+    statistics = ask.get("statistics")
+    if isinstance(statistics, dict) and set(statistics) == {"rows", "rate"} and statistics["rows"] == "count":
+        return "rate"
+    return str(ask["kind"]) if ask.get("kind") in QUESTIONS else "histogram"
 
 
 def fields_of(found: Mapping[str, Any]) -> dict[str, Any]:
     """What the form shows of the sections of a draft."""
     ask, keys = found.get("ask", {}), found.get("keys", {})
-    by = ask.get("by", [])
-    fields: dict[str, Any] = {"question": word_of(found), "by": [by] if isinstance(by, str) else list(by)}
+    fields: dict[str, Any] = {"question": word_of(found), "by": list(listed(ask.get("by", [])))}
     if ask.get("kind") == "crosstabs":
         fields["by"] = list(keys) if isinstance(keys, dict) else []
-        fields["ways"] = str(ask.get("ways", 2))
+        fields["ways"] = job_fields.SECTIONS["ask"]["ways"].shown(ask.get("ways", 2))
     fields |= _other_fields(ask)
-    fields |= {
-        "column": ask.get("column", ""),
-        "levels": ", ".join(map(str, _list(ask.get("levels", ask.get("q", []))))),
-    }
+    fields |= {"column": ask.get("column", ""), "levels": ", ".join(map(str, listed(ask.get("levels", []))))}
     fields["expected_rows"] = str(ask.get("expected_rows", ""))
     fields |= dict(zip(("low", "high"), map(str, ask.get("clip", ["", ""])), strict=True))
     fields["condition"] = str(ask.get("statistics", {}).get("rate", "")).removeprefix("rate:")
@@ -97,50 +97,63 @@ def fields_of(found: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(keys, dict):
         for column, entry in keys.items():
             if column != map_question.CELL:
-                fields[f"form:{column}"], fields[f"keys:{column}"] = key_text.show(entry)
+                fields[f"keys:{column}"] = typed_keys.shown(entry)
     return fields
 
 
 def sections(fields: Mapping[str, Any], columns: Sequence[Column]) -> dict[str, Any]:
     """[ask], [keys], and of a map what it adds to [table] and [output], from the form."""
-    question = QUESTIONS.get(str(fields.get("question")))
-    if question is None:
+    card = CARDS.get(str(fields.get("question")))
+    if card is None:
         raise errors.InvalidParameter("Choose a question.", parameter="question")
     kinds = {column.name: column for column in columns}
-    by = [name for name in fields.get("by", []) if name in kinds]
-    ask: dict[str, Any] = {"kind": question.kind}
+    more = {name: value for name, value in inputs.read(card.fields, fields).items() if value is not None}
+    ask: dict[str, Any] = {"kind": card.kind}
     drawn = map_question.NO_MAP
-    keys: dict[str, Any] = {}
-    file = str(fields.get("keys_file", "")) if question.by != "none" else ""
-    if question.by == "needed" and not by and not (file and question.kind == "crosstabs"):
-        raise errors.MissingParameter("Choose at least one column to count by.", parameter="by")
     if fields["question"] == "map":
         drawn = map_question.sections(fields, kinds)
         keys, by = drawn.keys, [drawn.by]
-    elif question.by != "none" and not file:
-        for name in by:
-            usual = key_text.USUAL.get(kinds[name].kind, "list")
-            keys[name] = key_text.parse(
-                name, kinds[name].kind, str(fields.get(f"form:{name}") or usual), str(fields.get(f"keys:{name}") or "")
-            )
-    if question.kind == "crosstabs":
-        ask["ways"] = _whole(fields, "ways", "how many columns one table may cross")
-        ask |= _other(fields)
-    elif by and (question.by != "none" or fields["question"] == "map"):
+    else:
+        keys, by = _keys(card, fields, kinds, unknown="others" in more)
+    if card.question.keys == "all":
+        ask |= _other(fields) if "nulls" not in more else {}
+        ask |= {} if "tables" in more else inputs.read([card.question.fields["ways"]], {"ways": "2", **fields})
+    elif by:
         ask["by"] = by
-    if question.value:
+    if card.value:
         ask |= {"column": _column(fields, kinds), "clip": [read_number(fields, "low"), read_number(fields, "high")]}
-    if question.kind == "quantile":
+    if "levels" in card.question.fields:
         ask["levels"] = _levels(str(fields.get("levels", "")))
         if str(fields.get("expected_rows", "")).strip():
             ask["expected_rows"] = read_number(fields, "expected_rows")
-    if question.kind == "summarize":
-        condition = str(fields.get("condition", "")).strip()
-        if not condition:
-            raise errors.MissingParameter("Say what must hold of a row, such as delay > 15.", parameter="condition")
-        ask["statistics"] = {"rows": "count", "rate": f"rate:{condition}"}
+    if "statistics" in card.own:
+        ask["statistics"] = {"rows": "count", "rate": f"rate:{_condition(fields)}"}
+    ask |= more
+    for name in card.question.needs:
+        if name not in ask:
+            raise job_fields.missing(card.question.fields[name])
     added = {name: getattr(drawn, name) for name in ("lattice", "within", "graph", "nodes")}
-    return {"ask": ask, "keys": file or keys, **added}
+    return {"ask": ask, "keys": keys, **added}
+
+
+def _keys(
+    card: Card, fields: Mapping[str, Any], kinds: Mapping[str, Column], *, unknown: bool
+) -> tuple[Any, list[str]]:
+    """[keys], a section or the name of a file, and the columns that they are of; none where they are unknown."""
+    by = [name for name in fields.get("by", []) if name in kinds] if card.by != "none" else []
+    file = str(fields.get("keys_file", "")) if card.by != "none" else ""
+    if card.by == "needed" and not by and not (file and card.question.keys == "all"):
+        raise errors.MissingParameter("Choose at least one column to count by.", parameter="by")
+    if file or unknown:
+        return file or {}, by
+    return {name: typed_keys.entry(name, str(fields.get(f"keys:{name}") or ""), kinds[name].kind) for name in by}, by
+
+
+def _condition(fields: Mapping[str, Any]) -> str:
+    condition = str(fields.get("condition", "")).strip()
+    if not condition:
+        raise errors.MissingParameter("Say what must hold of a row, such as delay > 15.", parameter="condition")
+    return condition
 
 
 def _other_fields(ask: Mapping[str, Any]) -> dict[str, Any]:
@@ -171,14 +184,3 @@ def _levels(text: str) -> list[Decimal]:
     words = [word.strip().removesuffix("%") for word in text.split(",") if word.strip()]
     found = [decimal(word, "levels") for word in words or ["0.5"]]
     return [level / 100 if level >= 1 else level for level in found]
-
-
-def _whole(fields: Mapping[str, Any], name: str, words: str) -> int:
-    text = str(fields.get(name, "")).strip()
-    if not re.fullmatch(r"[0-9]{1,4}", text):
-        raise errors.InvalidParameter(f"Say {words}: a whole number.", parameter=name)
-    return int(text)
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]

@@ -7,13 +7,13 @@ from importlib.util import find_spec
 from typing import Any, Literal
 
 from leastnoise import errors
-from leastnoise.jobs.file import WRITTEN, on_day
+from leastnoise.jobs.fields import WRITTEN
+from leastnoise.jobs.file import on_day
 from leastnoise.jobs.running import Run
 from leastnoise.releases.left_out import left_out_in_words
 from leastnoise.studio import budgets, map_picture, script
 from leastnoise.studio.draft import Draft
 from leastnoise.studio.interruption import Lost, lost_debit
-from leastnoise.studio.notebook import notebook_name
 from leastnoise.studio.session import Fields, Studio
 
 CONFIRMATION = "release"
@@ -53,7 +53,7 @@ def show(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
         "output": output,
         "left_out": left_out_in_words(expected.left_out, expected.unit),
         "expected": [line for line in str(expected).splitlines() if line and not line.startswith("  ")][:1],
-        "denoises": run.job.kind.denoises(run.query),
+        "denoises": run.job.question.denoises(run.query),
         "exists": studio.folder.path(output["release"]).exists(),
         "whole": _made(studio, draft) == [output[word] for word in WRITTEN if word in output],
         "title": fields.get("title", output.get("title", "")),
@@ -121,7 +121,7 @@ def _pays_again(lost: Lost | None, fields: Fields) -> bool:
 def _outputs(run: Run, draft: Draft) -> dict[str, Any]:
     """The files that the release makes."""
     output = draft.section("output")
-    if run.job.kind.denoises(run.query):
+    if run.job.question.denoises(run.query):
         output["estimate"] = f"{draft.name}-denoised.parquet"
     if draft.section("ask").get("kind") != "crosstabs":
         output["csv"] = f"{draft.name}-release.csv"  # the table itself may be called like the job
@@ -144,7 +144,7 @@ def show_results(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]
         "release": output["release"] if output["release"] in made else "",
         "page": output["page"] if output["page"] in made else "",
         "files": made,
-        "generated": [draft.path.name, script.file_name(draft), notebook_name(draft)],
+        "generated": [draft.path.name, script.file_name(draft)],
         "python": script.python(draft),
         "commands": script.command_lines(draft),
         "toml": draft.text,

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from leastnoise import errors
-from leastnoise.jobs.phrasing import in_job
 from leastnoise.jobs.running import Run, alone
+from leastnoise.jobs.wording import in_job
 from leastnoise.studio.draft import Draft
 from leastnoise.studio.folder import Folder
 from leastnoise.studio.wording import in_steps, in_words

@@ -15,12 +15,13 @@ from keyword import iskeyword
 from typing import Any, NamedTuple
 
 from leastnoise import errors
-from leastnoise._support.toml_files import TomlFile
+from leastnoise._support.toml import TomlFile
 from leastnoise.domain.key_files import equal_edges
 from leastnoise.graphs.bin_graph import GRAPH_NAMES
-from leastnoise.jobs.file import ROW_NAMES, on_day, parse_job
-from leastnoise.jobs.kinds import crosstabs_arguments
-from leastnoise.jobs.rows import parse_join, parse_lattice, parse_statistic, parse_zones
+from leastnoise.jobs.fields import ROWS
+from leastnoise.jobs.file import on_day, parse_job
+from leastnoise.jobs.questions import QUESTIONS
+from leastnoise.jobs.rows import parse_join, parse_lattice, parse_nearest, parse_statistic, parse_zones
 from leastnoise.jobs.statistics import Call, call_of
 from leastnoise.privacy.sensitivity import ChosenLimit
 from leastnoise.studio.draft import Draft
@@ -134,7 +135,7 @@ def _times(value: Any) -> set[type]:
 
 def _table(table: dict[str, Any]) -> list[str]:
     """In the order of `jobs.rows`."""
-    rows = {name: table.pop(name) for name in (*ROW_NAMES, "labels") if name in table}
+    rows = {name: table.pop(name) for name in (*ROWS, "labels") if name in table}
     lines = [f"table = ln.table({_value(table.pop('source'))}, {_arguments(table)})"]
     joined = rows.get("join", [])
     for text in [joined] if isinstance(joined, str) else joined:
@@ -147,6 +148,10 @@ def _table(table: dict[str, Any]) -> list[str]:
         zones = _zones(rows["within"], name)
         lines.append(f"{zones} = ln.domain.Zones.read({read})")
         lines.append(f"table = table.within({zones}, lon={lon!r}, lat={lat!r}, name={name!r})")
+    for name, text in rows.get("nearest", {}).items():
+        nodes, edges, near = parse_nearest(text)
+        graph = f"ln.graphs.Graph.from_parquet({nodes!r}, {edges!r})"
+        lines.append(f"table = table.nearest({graph}, {_arguments(near | {'name': name})})")
     if rows.get("derive"):
         lines.append(f"table = table.derive(**{_value(rows['derive'])})")
     for name, text in rows.get("lattice", {}).items():
@@ -204,20 +209,14 @@ def _clip(found: Any) -> Any:
 
 
 def _question(ask: dict[str, Any], keys: Any) -> str:
-    kind, by = ask.pop("kind"), ask.pop("by", [])
-    by = [by] if isinstance(by, str) else by
-    first: list[Any] = []
-    named: dict[str, Any] = {**ask, **{name: _clip(ask[name]) for name in ("clip", "weight_clip") if name in ask}}
-    if kind == "crosstabs":
-        first, named = crosstabs_arguments({"keys": keys, **named})
-    elif kind == "summarize":
-        statistics = {name: _statistic(call_of(name, text)) for name, text in named.pop("statistics").items()}
-        first, named = list(by), _listed(keys, by) | named | statistics
-    elif kind == "histogram":
-        first, named = list(by), _listed(keys, by) | named
-    elif kind not in ("count", "count_units"):
-        first, named = [named.pop("column")], ({"by": by} | _listed(keys, by) if by else {}) | named
-    return f"{kind}({', '.join([*map(_value, first), *filter(None, [_arguments(named)])])})"
+    """The method of the table, with the fields that Python takes by position first."""
+    question = QUESTIONS[ask.pop("kind")]
+    named = ask | {name: _clip(ask[name]) for name in ("clip", "weight_clip") if name in ask}
+    by = [named["by"]] if isinstance(named.get("by"), str) else named.get("by", [])
+    statistics = {name: _statistic(call_of(name, text)) for name, text in named.pop("statistics", {}).items()}
+    public = {"keys": keys} if question.keys == "all" else _listed(keys, by)
+    first, rest = question.call(public | named)
+    return f"{question.kind}({', '.join([*map(_value, first), *filter(None, [_arguments(rest | statistics)])])})"
 
 
 def _statistic(call: Call) -> _Code:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from leastnoise import errors
-from leastnoise._support import toml_files
+from leastnoise._support import toml
 from leastnoise.studio.draft import Draft
 from leastnoise.studio.folder import Folder
 from leastnoise.studio.job_places import check_job
@@ -62,7 +62,7 @@ class Studio:
         path = self.folder.path(name)
         if not path.exists():
             return False
-        found = toml_files.load(path, "job").found
+        found = toml.load(path, "job").found
         return not any(isinstance(found.get(section), dict) for section in ("table", "ask", "privacy", "output"))
 
 

@@ -30,5 +30,5 @@ STEPS: dict[str, Step] = {
     "limits": Step("Limits", limits_step.show, limits_step.save),
     "privacy": Step("How private", privacy_step.show, privacy_step.save),
     "release": Step("Release", release_step.show, release_step.save),
-    "results": Step("Take away", release_step.show_results, _unchanged),
+    "results": Step("Download", release_step.show_results, _unchanged),
 }

@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from leastnoise import errors
+from leastnoise.jobs.fields import SECTIONS
+from leastnoise.studio import inputs, job_places
 from leastnoise.studio.columns import columns, declares_types
 from leastnoise.studio.draft import Draft
 from leastnoise.studio.session import Fields, Studio
 
 TYPES = ("text", "int", "float", "bool", "date", "timestamp")
+_MORE = ("join", "nearest", "derive", "per_unit", "having", "name", "labels", "missing", "public_units", "memory_limit")
+MORE = [SECTIONS["table"][name] for name in _MORE]
 DELIMITERS = {";": "semicolons", "tab": "tabs", "|": "vertical bars"}
 
 
@@ -30,6 +34,7 @@ def show(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
         "types": TYPES,
         "declared": declared,
         "source": table["source"],
+        "more": inputs.inputs(MORE, {} if fields else table, fields),
     }
 
 
@@ -55,10 +60,11 @@ def save(studio: Studio, draft: Draft, fields: Fields) -> Draft:
         )
     table |= {"unit": fields["unit"], "where": str(fields.get("where", "")).strip()}
     table["neighbours"] = "replace" if fields.get("neighbours") == "replace" else None
-    table |= _layout(table, fields)
+    table |= _layout(table, fields) | inputs.read(MORE, fields)
     names = [name.removeprefix("type:") for name in fields if name.startswith("type:")]
     if names:
         table["types"] = {name: fields[f"type:{name}"] for name in names if fields[f"type:{name}"] in TYPES[1:]}
     changed = draft.with_section("table", table)
+    job_places.check_job(changed, studio.folder, studio.source, studio.servers)
     columns(changed)  # opens it: an error now is better than one three steps later
     return changed

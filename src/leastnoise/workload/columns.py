@@ -19,12 +19,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leastnoise.workload.ordered.questions import Kind, OrderedQuestions
+from leastnoise.workload.optimal_weights import Kind, OrderedQuestions
 
 Floats = NDArray[np.float64]
 Sums = Literal["cells", "prefix"]  # along one column: every key, or the first 1, 2 ... n keys
@@ -46,7 +47,8 @@ class PlanFactors:
 
 @dataclass(frozen=True, eq=False)
 class AxisSums:
-    """Several sums along one column: what each takes from blocks with the column, and from those without.
+    """Several sums along one column: what each takes from blocks with the column, and from those without; one entry
+    alone where all keys are alike.
 
     within: q'G G'q times step^2. without: v'q. reach: by how much rounding the integers by one moves it: |G'q|_1.
     """
@@ -54,6 +56,18 @@ class AxisSums:
     within: Floats
     without: Floats
     reach: Floats
+
+    @cached_property
+    def worst(self) -> AxisSums:
+        """The sums that may have the largest variance, of which no other has more of both numbers, as a variance grows
+        with both; and the one of the greatest reach."""
+        if self.within.size == 1:
+            return self
+        squares = self.without**2
+        order = np.lexsort((-squares, -self.within))
+        before = np.concatenate([[-1.0], np.maximum.accumulate(squares[order])[:-1]])
+        kept = np.append(order[squares[order] > before], np.argmax(self.reach + np.abs(self.without)))
+        return AxisSums(self.within[kept], self.without[kept], self.reach[kept])
 
 
 class ColumnStrategy(ABC):
@@ -89,12 +103,17 @@ class ColumnStrategy(ABC):
         """G along an axis."""
 
     @abstractmethod
+    def dual(self, factors: Floats) -> Floats:
+        """G'q of sums with factors q over the keys, a row a sum; or of one sum."""
+
     def products(self, one: Floats, other: Floats) -> tuple[float, float, float]:
         """q'G G'q' times step^2, v'q and v'q' of two sums with factors q and q' over the keys."""
+        within = float(self.dual(one) @ self.dual(other)) * self.step**2
+        return within, float(self.spread @ one), float(self.spread @ other)
 
-    @abstractmethod
-    def rounding(self, factors: Floats) -> float:
-        """|G'q|_1 + |v'q| of a sum with factors q over the keys."""
+    def reaches(self, factors: Floats) -> tuple[float, float]:
+        """|G'q|_1 and |v'q| of a sum with factors q over the keys: how far rounding by one moves it."""
+        return float(np.abs(self.dual(factors)).sum()), abs(float(self.spread @ factors))
 
     @abstractmethod
     def sums(self, which: Sums) -> AxisSums:
@@ -143,17 +162,23 @@ class PlainColumn(ColumnStrategy):
         """C/n along an axis."""
         return np.asarray((noisy - noisy.mean(axis=axis, keepdims=True)) / self.size)
 
+    def dual(self, factors: Floats) -> Floats:
+        """C q/n."""
+        return np.asarray((factors - factors.mean(axis=-1, keepdims=True)) / self.size)
+
     def products(self, one: Floats, other: Floats) -> tuple[float, float, float]:
         """q'C q', and the means of q and q'."""
         s, t = float(one.sum()), float(other.sum())
         return float(one @ other) - s * t / self.size, s / self.size, t / self.size
 
-    def rounding(self, factors: Floats) -> float:
-        """|C q|_1/n + |mean of q|."""
-        mean = float(factors.mean())
-        return float(np.abs(factors - mean).sum()) / self.size + abs(mean)
-
     def sums(self, which: Sums) -> AxisSums:
-        """Every key, or every prefix, along the column."""
-        part = (np.ones(self.size) if which == "cells" else np.arange(1.0, self.size + 1)) / self.size
+        """Every key, which are all alike, or every prefix, along the column."""
+        return self._cells if which == "cells" else self._prefixes(self.size)
+
+    @cached_property
+    def _cells(self) -> AxisSums:
+        return self._prefixes(1)
+
+    def _prefixes(self, count: int) -> AxisSums:
+        part = np.arange(1.0, count + 1) / self.size
         return AxisSums(self.size * part * (1 - part), part, 2 * part * (1 - part))

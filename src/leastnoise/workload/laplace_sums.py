@@ -17,6 +17,17 @@ P, w and m are chosen so that both are 1e-4 of the chance to miss, and r is 1/14
 bound: what is returned is that much too wide. Doubles round by far less than 1e-11, which is added. Below a chance of
 1e-8, where that would matter, and for very many kinds of draws, Chernoff's bound itself is the half-width. One draw
 alone has an exact one (`privacy.distributions`).
+
+**Many nodes.** For the nodes of a large tree the distribution of each one's error would take too long. The error of a
+node is one draw of its own, step times a whole number of scale b, and the rest: a sum of very many draws, of which the
+variance is known, and the largest. With t = log(2/chance) the rest satisfies
+
+    P(|rest| > sqrt(2 V t) + m t) <= chance,    V >= the sum of 2 (s b)^2,  m >= s b for each step s and scale b,
+
+because a draw has E exp(x s K) <= 1/(1 - (x s b)^2) (it is 1/(1 - sinh^2(x s/2)/sinh^2(1/(2b))), and sinh z/z grows),
+so that the logarithm of the moments of the rest is at most V x^2/(2 (1 - m x)) (Boucheron, Lugosi and Massart 2013,
+section 2.4). One draw has no more than the V of all, so m = sqrt(V/2) will always do. The chance to miss is divided
+between the two, in several proportions; or the whole error is taken for the rest. The least of these holds.
 """
 
 from __future__ import annotations
@@ -28,7 +39,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leastnoise._support.directed_rounding import next_up
+from leastnoise._support.rounding import next_up
 from leastnoise.privacy.distributions import Laplace
 from leastnoise.workload.incidence import Floats
 
@@ -39,6 +50,7 @@ _ROUNDING = 1e-11
 _LEAST_CHANCE = 1e-8
 _SILENT = 1 / 600  # a scale below: the draw is zero but for e^-600
 _MOST_KINDS = 2**14
+_PARTS = (0.003, 0.01, 0.03, 0.1, 0.3, 0.5)  # of the chance to miss that the rest of many draws may have
 
 
 @dataclass(frozen=True)
@@ -113,3 +125,24 @@ def _half_width(terms: tuple[Term, ...], miss: float) -> float:
     inside = 2 / points * np.arange(points // 2 + 1) - np.fft.rfft(np.concatenate([[0.0], factors]), points).imag
     enough = np.flatnonzero(inside >= needed)
     return min(float(circle / points * enough[0]) * (1 + 1e-12) + smooth, widest) if enough.size else widest
+
+
+def bounds(steps: Floats, scale: float, rest: Floats, most: Floats, miss: float) -> Floats:
+    """How far off each node may be, with a chance of at most `miss` to be farther.
+
+    steps: what the draw of its own counts in each node. scale: of these draws; 0: there is none.
+    rest: V of the others. most: m of the others. miss: the chance.
+    """
+    v = np.maximum(rest, 0.0) * (1 + 1e-9)
+    m = np.minimum(most * (1 + 1e-9), np.sqrt(v / 2))
+    own = np.abs(steps) * scale
+    best = _tail(v + 2 * own**2, np.maximum(m, own), miss)
+    for part in _PARTS if scale else ():
+        alone = Laplace(scale, 1.0).half_width(1 - (1 - part) * miss) * np.abs(steps)
+        best = np.minimum(best, alone + _tail(v, m, part * miss))
+    return np.asarray(np.nextafter(best * (1 + 1e-11), np.inf))
+
+
+def _tail(v: Floats, m: Floats, chance: float) -> Floats:
+    t = math.log(2 / chance)
+    return np.asarray(np.sqrt(2 * v * t) + m * t)

@@ -18,8 +18,8 @@ A (C sums to zero) and cancels the n_j of the others.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,22 +31,40 @@ Floats = NDArray[np.float64]
 CLAMP = 2**62
 
 
-def block_integers(counts: NDArray[Any], columns: Sequence[ColumnStrategy]) -> NDArray[np.int64]:
-    """What noise is added to: the strategy of every column applied to the table m_A, exact whole numbers.
+class WholeNumbers(Protocol):
+    """A matrix S of whole numbers: of a column's strategy, for example."""
 
-    counts: the table m_A, an array of int64 with an axis a column. columns: the strategy of each.
+    @property
+    def reach(self) -> int:
+        """Its largest number."""
 
-    As of `integer_residual`: the type never depends on the rows, and numbers beyond +-2^62 are set to +-2^62. Sums on
-    the way are at most the product of the largest numbers of the strategies times all counts; where doubles hold that
-    exactly, they are used, and Python's integers beyond.
+    def apply(self, table: NDArray[Any], axis: int) -> NDArray[Any]:
+        """S along an axis."""
+
+
+def block_integers(counts: NDArray[Any], columns: Mapping[int, WholeNumbers], *, factor: int = 1) -> NDArray[np.int64]:
+    """What noise is added to: the strategy of every column applied to the table m_A, exact integers.
+
+    counts: the table m_A, an array of int64. columns: the strategies by axis; other axes stay as they are.
+    factor: what the integers are multiplied by.
+
+    The type never depends on the rows, because a type that does would tell about them. Numbers beyond +-2^62 are set to
+    +-2^62, so that noise can be added without wrapping around: that takes more than 2^62 over the step rows, and brings
+    two neighbouring tables only nearer to each other, because it moves no two numbers apart. Sums on the way are at
+    most the product of the largest numbers of the strategies times all counts; where 64-bit integers, or doubles, hold
+    that exactly, they are used, and Python's integers beyond.
     """
-    if all(isinstance(column, PlainColumn) for column in columns):
-        return integer_residual(counts)
-    most = math.prod(2 * column.reach for column in columns)
-    exact = float(np.abs(counts.astype(np.float64)).sum()) * most < 0.99 * 2**53
-    values: NDArray[Any] = counts.astype(np.float64 if exact else object)
-    for axis, column in enumerate(columns):
+    total = float(np.abs(counts.astype(np.float64)).sum()) * factor
+    if all(isinstance(column, PlainColumn) for column in columns.values()):
+        fast: type = np.int64
+        exact = total * math.prod(column.reach for column in columns.values()) < 0.99 * CLAMP
+    else:
+        fast = np.float64
+        exact = total * math.prod(2 * column.reach for column in columns.values()) < 0.99 * 2**53
+    values: NDArray[Any] = counts.astype(fast if exact else object)
+    for axis, column in columns.items():
         values = column.apply(values, axis)
+    values = factor * values
     return np.asarray(values if exact else np.clip(values, -CLAMP, CLAMP)).astype(np.int64)
 
 
@@ -66,30 +84,19 @@ def integer_residual(counts: NDArray[Any]) -> NDArray[Any]:
 
     counts: the table m_A, an array of int64, or of Python integers (dtype object) where numbers may be larger.
 
-    The type that comes out is the one that went in, whatever the numbers are, because a type that depends on people's
-    rows would tell about them. Of int64, numbers beyond +-2^62 are set to +-2^62, so that noise can be added without
-    wrapping around: that takes more than 2^62/N_A rows, and brings two neighbouring tables only nearer to each other,
-    because it moves no two numbers apart. Python integers are never clamped.
+    The type that comes out is the one that went in, whatever the numbers are. Of int64, numbers beyond +-2^62 are set
+    to +-2^62, as in `block_integers`. Python integers are never clamped.
 
     >>> integer_residual(np.array([[5, 1], [0, 2]]))
     array([[ 6, -6],
            [-6,  6]])
     """
-    if counts.dtype == object:
-        return _residual(counts)
-    counts = counts.astype(np.int64, copy=False)
-    # Every number on the way is a sum of counts times factors whose product is at most N_A in absolute value.
-    reach = np.abs(counts.astype(np.float64)).sum() * counts.size
-    if reach < 0.99 * CLAMP:
-        return _residual(counts)
-    clamped: NDArray[Any] = np.clip(_residual(counts.astype(object)), -CLAMP, CLAMP).astype(np.int64)
-    return clamped
-
-
-def _residual(table: NDArray[Any]) -> NDArray[Any]:
-    for axis, size in enumerate(table.shape):
-        table = size * table - table.sum(axis=axis, keepdims=True)
-    return table
+    columns = {axis: PlainColumn(size) for axis, size in enumerate(counts.shape)}
+    if counts.dtype != object:
+        return block_integers(counts, columns)
+    for axis, column in columns.items():
+        counts = column.apply(counts, axis)
+    return counts
 
 
 def project(noisy: NDArray[Any]) -> Floats:
@@ -121,21 +128,28 @@ def table_of_blocks(
     does not hold it, spread over its axis.
     """
     parts = {column: strategy.spread for column, strategy in (strategies or {}).items()}
-    return np.array(_spread(blocks, (), tuple(table), sizes, parts), dtype=np.float64)
+    return spread_blocks(blocks.__getitem__, tuple(table), sizes, parts)
 
 
-def _spread(
-    blocks: Mapping[Table, NDArray[Any]],
-    held: Table,
-    rest: Table,
-    sizes: Mapping[str, int],
-    parts: Mapping[str, Floats],
-) -> NDArray[Any]:
-    """Over the columns `held` and then `rest`: the sum of the blocks that hold all of `held` and any of `rest`."""
-    if not rest:
-        return np.asarray(blocks[held], dtype=np.float64)
-    column, *others = rest
-    size = sizes[column]
-    even = np.expand_dims(_spread(blocks, held, tuple(others), sizes, parts), len(held))
-    even = even * parts[column].reshape(-1, *[1] * len(others)) if column in parts else even / size
-    return even if size == 1 else _spread(blocks, (*held, column), tuple(others), sizes, parts) + even
+def spread_blocks(
+    block: Callable[[Table], NDArray[Any]], columns: Table, sizes: Mapping[str, int], parts: Mapping[str, Floats]
+) -> Floats:
+    """Over these columns, and then what axes every block has beside its own: the sum of all blocks within them.
+
+    block: the array of each. sizes: how many keys each column has. parts: v of the columns that are not spread evenly.
+    """
+
+    def spread(held: Table, rest: Table) -> NDArray[Any]:
+        """Over the columns `held` and then `rest`: the sum of the blocks that hold all of `held` and any of `rest`."""
+        if not rest:
+            return np.asarray(block(held), dtype=np.float64)
+        column, *others = rest
+        without = spread(held, tuple(others))
+        even = np.expand_dims(without, len(held))
+        if column in parts:
+            even = even * parts[column].reshape(-1, *[1] * (without.ndim - len(held)))
+        else:
+            even = even / sizes[column]
+        return even if sizes[column] == 1 else spread((*held, column), tuple(others)) + even
+
+    return np.array(spread((), columns), dtype=np.float64)

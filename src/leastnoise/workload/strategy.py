@@ -1,8 +1,15 @@
-"""A strategy: how much noise each residual block gets, and how accurate every table is then."""
+"""A strategy: how much noise each block gets, how accurate every table is then, and the noise in whole numbers.
+
+prod (n_i I - J) m_A is N_A times C_A m_A, so noise of variance y_A on the latter is noise of standard deviation
+N_A sqrt(y_A) on the former. Independent rounded Gaussians of these scales on the integers of all blocks are the
+ordinary exact mechanism on one long vector of integers; the part of the noise outside the space of the residuals is
+dropped by the projection afterwards, which is post-processing.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
@@ -10,60 +17,55 @@ import numpy as np
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
+from leastnoise.privacy.neighbours import Neighbours
+from leastnoise.privacy.unit_cost import least_noise
 from leastnoise.workload.incidence import Floats
-from leastnoise.workload.optimum import least_largest, weighted_sum
-from leastnoise.workload.table_errors import ByBlock, TableErrors
+from leastnoise.workload.optimum import Optimum, least_largest, weighted_sum
+from leastnoise.workload.table_errors import TableErrors
 from leastnoise.workload.tables import Table, Workload
 
 Weights = Literal["tables", "cells", "worst"] | Mapping[Any, Number]
 WORDS = ("tables", "cells", "worst")
+_SAME = 1e-12  # variances this close, relatively, are the same number but for rounding
 
 
 class Strategy(TableErrors):
     """Gaussian noise for every block of a workload, and the errors of its tables. Made by `Workload.optimize`.
+
+    mu: what one row costs under add-remove: mu^2 = sum_A p_A/y_A.
 
     >>> s = Workload({"age": 100, "sex": 2}, ways=2).optimize(mu=1, weights="cells")
     >>> round(s.rmse, 3), round(s.std["sex", "age"], 3), s.gap < 1e-12
     (1.21, 1.079, True)
     """
 
-    def __init__(
-        self, workload: Workload, *, mu: float, variances: Floats, weights: Weights, value: float, bound: float
-    ) -> None:
-        super().__init__(workload, variances)
-        self._mu = mu
+    def __init__(self, workload: Workload, found: Optimum, *, mu: float, weights: Weights) -> None:
+        super().__init__(workload, found.noise * mu**-2)
+        self._found, self.mu = found, mu
         self._weights: Weights = weights
-        self._value, self._bound = value, bound
-
-    @property
-    def mu(self) -> float:
-        """What one row costs under add-remove: mu^2 = sum_A p_A/y_A."""
-        return self._mu
-
-    @property
-    def variances(self) -> Mapping[Table, float]:
-        """y_A of each block: the variance of the noise on one cell of C_A m_A, before it is projected."""
-        return ByBlock(self.workload, self.block_variances)
 
     @property
     def gap(self) -> float | None:
         """How far the error may be above the least that any Gaussian linear mechanism has under add-remove (certified,
-        relative). Of replace it says nothing: there a table of two keys that counts everybody has twice the least.
+        relative); along a tree, any that treats the nodes of a level alike. Of replace it says nothing: there a table
+        of two keys that counts everybody has twice the least.
 
         None where a column has cumulative sums or ranges: nobody knows the least for sets of such tables."""
-        return None if self.workload.strategies else max(0.0, self._value / self._bound - 1)
+        return None if self.workload.strategies else max(0.0, self._found.value / self._found.bound - 1)
 
     @property
     def certificate(self) -> dict[str, Any]:
         """What is optimal, among what, under which neighbours: the value reached and the bound nobody can beat."""
+        noise = "noise on these blocks" if self.workload.strategies else "linear mechanisms"
+        alike = "Gaussian noise that treats the nodes of a level alike"
         return {
             "objective": "largest variance" if self._weights == "worst" else "weighted sum of variances",
             "weights": self._weights if isinstance(self._weights, str) else "given",
-            "among": f"all Gaussian {'noise on these blocks' if self.workload.strategies else 'linear mechanisms'}",
+            "among": alike if self.workload.levels else f"all Gaussian {noise}",
             "neighbours": "add-remove",
-            "mu": self._mu,
-            "value": self._value,
-            "lower_bound": self._bound,
+            "mu": self.mu,
+            "value": self._found.value * self.mu**-2,
+            "lower_bound": self._found.bound * self.mu**-2,
             "gap": self.gap,
         }
 
@@ -72,39 +74,22 @@ class Strategy(TableErrors):
 
         mu: what one row may cost, as in Gaussian DP.
         """
-        other = validation.number("mu", mu)
-        factor = (self._mu / other) ** 2
-        return Strategy(
-            self.workload,
-            mu=other,
-            variances=self.block_variances * factor,
-            weights=self._weights,
-            value=self._value * factor,
-            bound=self._bound * factor,
-        )
+        return Strategy(self.workload, self._found, mu=validation.number("mu", mu), weights=self._weights)
 
     def __repr__(self) -> str:
         gap = "" if self.gap is None else f", gap={self.gap:.1e}"
-        return f"Strategy({self.workload!r}, mu={self._mu:g}, rmse={self.rmse:.4g}{gap})"
+        return f"Strategy({self.workload!r}, mu={self.mu:g}, rmse={self.rmse:.4g}{gap})"
 
 
 def optimal(workload: Workload, *, mu: Number = 1.0, weights: Weights = "tables") -> Strategy:
     """`Workload.optimize`."""
     budget = validation.number("mu", mu)
-    scale = budget**-2
     workload = with_best_strategies(workload, weights)
     if isinstance(weights, str) and validation.word("weights", weights, WORDS) == "worst":
-        found = least_largest(workload.lattice)
+        found = least_largest(workload.incidence)
     else:
-        found = weighted_sum(workload.lattice, workload.in_lattice(table_weights(workload, weights)))
-    return Strategy(
-        workload,
-        mu=budget,
-        variances=found.variances * scale,
-        weights=weights if isinstance(weights, str) else dict(weights),
-        value=found.value * scale,
-        bound=found.bound * scale,
-    )
+        found = weighted_sum(workload.incidence, table_weights(workload, weights))
+    return Strategy(workload, found, mu=budget, weights=weights if isinstance(weights, str) else dict(weights))
 
 
 def with_best_strategies(workload: Workload, weights: Weights) -> Workload:
@@ -115,9 +100,9 @@ def with_best_strategies(workload: Workload, weights: Weights) -> Workload:
     """
     if not workload.asked or workload.strategies:
         return workload
-    from leastnoise.workload.ordered.chosen_columns import best_columns
+    from leastnoise.workload.chosen_columns import best_columns
 
-    c = np.ones(len(workload.lattice.cells)) if weights == "worst" else table_weights(workload, weights)
+    c = np.ones(len(workload.tables)) if weights == "worst" else table_weights(workload, weights)
     key = c.tobytes()
     if key not in workload.known_strategies:
         workload.known_strategies[key] = best_columns(workload, c)
@@ -126,17 +111,17 @@ def with_best_strategies(workload: Workload, weights: Weights) -> Workload:
 
 def table_weights(workload: Workload, weights: Weights) -> Floats:
     """c_B for each table asked for, in order: what multiplies the variance of one of its cells in the sum."""
-    lattice = workload.lattice
+    cells = workload.incidence.cells
     if isinstance(weights, str):
         word = validation.word("weights", weights, WORDS)
-        return np.asarray(workload.in_order(lattice.cells)) if word == "cells" else np.ones(len(lattice.cells))
+        return cells.copy() if word == "cells" else np.ones(len(cells))
     if not isinstance(weights, Mapping):
         raise errors.WrongType(
             f"weights must be a word or a mapping of tables to numbers. Got {type(weights).__name__} instead.",
             parameter="weights",
             example=[{"weights": "tables"}, {"weights": {("age", "sex"): 10}}],
         )
-    made = np.ones(len(lattice.cells))
+    made = np.ones(len(cells))
     given: dict[int, Any] = {}
     for columns, weight in weights.items():
         place = workload.place(columns)
@@ -147,4 +132,47 @@ def table_weights(workload: Workload, weights: Weights) -> Floats:
             )
         given[place] = weight
         made[place] = validation.number("weights", weight)
+    return made
+
+
+def integer_scales(strategy: Strategy, *, unit: int = 1) -> dict[Table, float]:
+    """The standard deviation of the noise on the integers of each block: unit N_A sqrt(y_A), or for other columns than
+    plain counts the product of their steps in place of N_A.
+
+    strategy: from `Workload.optimize`.
+    unit: how many whole steps a row of weight one counts: the number of parts where rows share one weight.
+
+    Variances that are equal but for rounding become the same number, the largest of them: blocks that a symmetry
+    exchanges then have equal noise exactly, and the symmetry can be used to bound what a unit costs.
+    """
+    steps, workload = validation.integer("unit", unit), strategy.workload
+    roots = np.sqrt(_snapped(strategy.block_variances)).tolist()
+    return {
+        block: float(steps * workload.step_of(block)) * root
+        for block, root in zip(workload.blocks, roots, strict=True)
+        if root < np.inf  # else the block is not measured
+    }
+
+
+def scales_within(
+    strategy: Strategy, mu_squared: Fraction, *, weight: int = 1, neighbours: Neighbours = "add-remove"
+) -> dict[Table, float]:
+    """Noise in the proportions of the strategy, as little as keeps what one unit costs within mu_squared: proved.
+
+    strategy: from `Workload.optimize`; its own mu does not matter.
+    mu_squared: what one unit may cost, exactly.
+    weight: the most that its rows weigh together, in whole steps. neighbours: "add-remove" or "replace".
+    """
+    cost = strategy.workload.unit_cost(weight, neighbours)
+    return least_noise(cost.mu_squared, integer_scales(strategy, unit=weight), mu_squared, power=2)[0]
+
+
+def _snapped(variances: Floats) -> Floats:
+    """Runs of variances without a gap between them become their largest."""
+    order = np.argsort(variances)
+    ascending = variances[order]
+    starts = np.concatenate([[True], ascending[1:] > ascending[:-1] * (1 + _SAME)])
+    ends = np.append(np.flatnonzero(starts)[1:], len(ascending)) - 1
+    made = np.empty_like(variances)
+    made[order] = ascending[ends][np.cumsum(starts) - 1]
     return made

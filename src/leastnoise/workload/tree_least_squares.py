@@ -21,7 +21,7 @@ above: its variance takes one pass up. The k_c of siblings sum to one, so the wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -241,10 +241,3 @@ def level_means(precisions: Floats, orbits: Any) -> tuple[Floats, Floats]:
         means[level] = part @ variance
         derivatives[level] = np.tensordot(part, slope, axes=1)
     return means, derivatives
-
-
-def factors_of(level: int, chosen: Sequence[int] | NDArray[Any], size: int) -> dict[int, Floats]:
-    """One for each of these nodes of a level."""
-    made = np.zeros(size)
-    made[np.asarray(chosen, dtype=np.int64)] = 1.0
-    return {level: made}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -18,8 +17,8 @@ import leastnoise as ln
 from leastnoise import errors
 from leastnoise.curator.budget import account, sqlite_store
 from leastnoise.curator.budget.entry_row import Row
-from leastnoise.curator.budget.privacy_filter import Cost
-from ledger_faults import edit, nothing_drawn
+from leastnoise.curator.budget.terms import Cost
+from ledger_faults import edit, forge, nothing_drawn
 from spending import spend, spend_on_unknown_keys
 
 
@@ -80,8 +79,7 @@ def test_an_allocation_has_its_part_of_every_cap(tmp_path: Path, limits: dict[st
         assert budget.history()[-1].pure == Fraction(1, 2)
         spend_on_unknown_keys(part, people=50, share=0.5)
         assert budget.history()[-1].threshold == Fraction(1, 4)
-    else:  # what Laplace releases alone could have spent is gone with the first allocation
-        assert budget.remaining.pure_epsilon == 0
+    else:
         made = ln.release([1, 2], sensitivity=1, l1_sensitivity=1, budget=part, share=1, mechanism="laplace")
         assert made.mechanism == "laplace"
         assert budget.history()[-1].gaussian <= Fraction(1, 2)
@@ -182,7 +180,6 @@ def test_spending_in_allocations_never_passes_the_budget(
         ("release", "new", Cost(gaussian=3 * 10**29), Cost(gaussian=3 * 10**29), "PART"),  # past its own cap
         ("release", "new", Cost(gaussian=1), Cost(gaussian=1), "nobody"),
         ("allocate", "PART", Cost(gaussian=1), Cost(gaussian=2 * 10**29 + 1), ""),  # a second one of that id
-        ("reconcile", "PART", Cost(), Cost(gaussian=2 * 10**29), ""),  # of one that has no file
         ("arrive", "x", Cost(), Cost(gaussian=2 * 10**29), ""),  # of what was never moved
     ],
 )
@@ -192,71 +189,13 @@ def test_wrong_entries_are_found_though_the_chain_holds(
     """Of a budget with a reserve for none: 20 % are allocated, and nothing is spent."""
     part = budget.allocate("part", share=0.2)._account.id
     names = {"PART": part}
-    before = budget._spent()
-    cost, spent = (Cost(each.gaussian, before.pure if i and not of else 0) for i, each in enumerate((cost, spent)))
     row = Row(2, "2026-01-01T00:00:00+00:00", kind, names.get(release, release), "q", "", "", "", cost, spent,
               names.get(of, of), "")  # fmt: skip
-    budget._account.ledger.append(lambda state, head, last: row)
+    with pytest.raises(errors.NotProved, match="Entry 2 may not follow"):
+        budget._account.ledger.append(lambda state, reader: row)
+    forge(budget.path, row)
     with pytest.raises(errors.LedgerBroken, match="entry 2 "):
         budget.verify()
-
-
-def test_a_file_of_its_own_appears_after_its_debit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    budget = ln.Budget.open(tmp_path / "city.ledger", epsilon=1, delta=1e-6, unit="taxi")
-    office = tmp_path / "office.ledger"
-
-    def crash(*_: Any) -> None:
-        assert budget.history()[-1].kind == "allocate"
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr("os.link", crash)
-        with pytest.raises(KeyboardInterrupt):
-            budget.allocate("lost", share=0.1, path=office)
-    assert not office.exists()
-    part = budget.allocate("office", share="1/5", path=office)
-    assert budget.remaining.share == 0.7
-    assert (part.unit, part.remaining.share, part.terms.mu) == ("taxi", 1, budget.terms.mu)
-    spend(part, share=0.25)
-    for what in (budget.allocation("office").return_unused, lambda: spend(budget.allocation("office"), share=0.1)):
-        with pytest.raises((errors.BudgetMismatch, errors.BudgetClosed), match="file of its own"):
-            what()
-    with pytest.raises(errors.BadOutput):
-        budget.allocate("again", share=0.1, path=office)
-    assert budget.remaining.share == 0.7
-    edit(office, "UPDATE terms SET value = '900000000000000000000000000000 0 0' WHERE name = 'part'")
-    with pytest.raises(errors.LedgerBroken):
-        ln.Budget.open(office).verify()
-    assert budget.verify()
-
-
-def test_two_copies_that_both_spent_are_found(tmp_path: Path) -> None:
-    budget = ln.Budget.open(tmp_path / "city.ledger", epsilon=1, delta=1e-6)
-    office, copy = tmp_path / "office.ledger", tmp_path / "copy.ledger"
-    part = budget.allocate("office", share=0.2, path=office)
-    spend(part, share=0.25)
-    (first,) = budget.reconcile(office)
-    assert (first.allocation, first.entries, first.spent, first.left) == ("office", 1, 0.25, 0.75)
-    shutil.copy(office, copy)
-    spend(part, share=0.25)
-    budget.reconcile(office, copy)  # an older copy that nobody spent from
-    assert not budget.closed
-    spend(ln.Budget.open(copy), share=0.5)
-    with pytest.raises(errors.LedgerBroken, match="Two copies"):
-        budget.reconcile(copy)
-    assert budget.closed
-    with nothing_drawn(), pytest.raises(errors.BudgetClosed, match="two copies"):
-        spend(budget, share=0.1)
-    budget.reopen(reason="the copy was destroyed")
-    with pytest.raises(errors.LedgerBroken, match="Two copies"):
-        budget.reconcile(office, copy)
-    other = ln.Budget.open(tmp_path / "other.ledger", epsilon=1, delta=1e-6)
-    budget.reopen(reason="once more")
-    with pytest.raises(errors.BudgetMismatch, match="not the file of an allocation"):
-        budget.reconcile(other.path)
-    with pytest.raises(errors.MissingParameter):
-        budget.reconcile()
-    assert budget.verify()
 
 
 def test_every_entry_says_who_and_why(budget: ln.Budget) -> None:
@@ -273,49 +212,38 @@ def test_every_entry_says_who_and_why(budget: ln.Budget) -> None:
         assert db.execute("SELECT count(*) FROM entries").fetchone() == (1,)
 
 
-def test_a_damaged_index_hides_no_entry(tmp_path: Path) -> None:
-    """No hash covers an index: where it leads to no entry of an account, that has not spent nothing."""
+def test_the_least_share_is_of_the_whole_budget(tmp_path: Path) -> None:
+    """Else parts of parts would let the rows be read any number of times."""
+    kinds: list[dict[str, Any]] = [{"delta": 1e-6, "pure_epsilon": Fraction(1, 3)}, {"delta": 0}]
+    for number, terms in enumerate(kinds):
+        budget = ln.Budget.open(tmp_path / str(number), epsilon=Fraction(2, 3), **terms)
+        part = budget.allocate("maps", share=1e-3)
+        with nothing_drawn(), pytest.raises(errors.InvalidParameter, match="of the whole budget") as refused:
+            spend(part, share=0.9e-3, l1_sensitivity=1)
+        assert refused.value.parameter == "share"
+        spend(part, share=1e-3, l1_sensitivity=1)
+        spend(budget, share=1e-6, l1_sensitivity=1)
+        budget.allocate("none", share=1e-6).return_unused()
+        assert budget.verify()
+
+
+@pytest.mark.parametrize(
+    ("change", "number"),
+    [("account = 'elsewhere' WHERE number = 3", 3), ("gaussian = '9' || gaussian WHERE number = 2", 2)],
+)
+def test_every_entry_of_every_account_is_checked_before_anything_is_paid(
+    tmp_path: Path, change: str, number: int
+) -> None:
+    """One that made an allocation, and one of another account than is asked for; neither is the last."""
     path = tmp_path / "b.ledger"
-    spend(ln.Budget.open(path, epsilon=1, delta=1e-6), share=0.5)
-    with closing(sqlite3.connect(path)) as db:
-        (page,) = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'entries_by_account'").fetchone()
-        (size,) = db.execute("PRAGMA page_size").fetchone()
-    content = bytearray(path.read_bytes())
-    cells = (page - 1) * size + 3  # of the page: how many
-    assert content[cells : cells + 2] == b"\0\1"
-    content[cells : cells + 2] = b"\0\0"
-    path.write_bytes(content)
-    damaged = ln.Budget.open(path)
-    with pytest.raises(errors.LedgerBroken, match="index"):
-        _ = damaged.remaining
-    with pytest.raises(errors.LedgerBroken, match="index"):
-        spend(damaged, share=0.5)
-
-
-def changed(path: Path, change: str) -> ln.Budget:
-    """With an allocation, and one entry that is not the last as somebody changed it."""
     budget = ln.Budget.open(path, epsilon=1, delta=1e-6)
     spend(budget, share=0.25)
     part = budget.allocate("maps", share=0.25)
     spend(budget, share=0.125)
     spend(part, share=0.5)
-    with closing(sqlite3.connect(path)) as db:
-        db.execute("DROP TRIGGER entries_stay")
-        db.execute(f"UPDATE entries SET {change}")
-        db.commit()
-    return ln.Budget.open(path)
-
-
-def test_every_entry_since_the_last_of_an_account_is_checked(tmp_path: Path) -> None:
-    budget = changed(tmp_path / "b.ledger", "account = 'elsewhere' WHERE number = 3")
-    with nothing_drawn(), pytest.raises(errors.LedgerBroken, match="entry 3"):
-        spend(budget, share=0.5)
-
-
-def test_the_entry_that_made_an_allocation_is_checked(tmp_path: Path) -> None:
-    budget = changed(tmp_path / "b.ledger", "gaussian = '9' || gaussian WHERE number = 2")
-    with nothing_drawn(), pytest.raises(errors.LedgerBroken, match="entry 2"):
-        spend(budget.allocation("maps"), share=0.5)
+    edit(path, f"UPDATE entries SET {change}")
+    with pytest.raises(errors.LedgerBroken, match=f"entry {number} "):
+        ln.Budget.open(path)
 
 
 @pytest.mark.parametrize("reserve", [{}, {"pure_epsilon": 0.25}], ids=["no reserve", "reserve"])

@@ -14,10 +14,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.curator.budget import charge
 from leastnoise.curator.noise import entropy
-from leastnoise.curator.request import PrivacyRequest
-from spending import COUNTS, close, spend, void
+from spending import COUNTS, charge, close, spend
 
 
 def test_a_closed_budget_refuses_every_debit_until_it_is_reopened(budget: ln.Budget) -> None:
@@ -48,19 +46,17 @@ def test_a_closed_budget_refuses_every_debit_until_it_is_reopened(budget: ln.Bud
 
 
 def test_a_second_failure_closes_again_and_one_reopening_is_enough(budget: ln.Budget) -> None:
-    waiting = charge.decide(PrivacyRequest(budget=budget, share=0.1), bins=1, integers=True, sensitivity=1)
+    waiting = charge(budget, share=0.1)
     first, second = waiting.pay(query="a"), waiting.pay(query="b")
-    third = waiting.pay(query="never begun")
     for receipt in (first, second):
         receipt.close(errors.ReadingFailed("x"))
-    void(budget, third)
     assert budget.closed
     with pytest.raises(errors.BudgetClosed, match=second.id):
         spend(budget, share=0.1)
     assert budget.verify()
     budget.reopen(reason="mended")
     spend(budget, share=0.1)
-    assert [entry.kind for entry in budget.history()][-4:] == ["close", "void", "reopen", "release"]
+    assert [entry.kind for entry in budget.history()][-4:] == ["close", "close", "reopen", "release"]
     assert budget.verify()
 
 
@@ -73,7 +69,7 @@ def test_a_reason_is_one_line_of_words(budget: ln.Budget, reason: Any) -> None:
 
 
 def test_a_budget_is_about_one_unit_one_table_and_one_kind_of_neighbours(budget: ln.Budget) -> None:
-    decided = charge.decide(PrivacyRequest(budget=budget, share=0.1), bins=1, integers=True, sensitivity=1)
+    decided = charge(budget, share=0.1)
     decided.pay(query="a", unit="taxi", table="trips")
     decided.pay(query="b")
     for other in ({"unit": "driver"}, {"table": "rides"}):
@@ -87,7 +83,7 @@ def test_a_budget_is_about_one_unit_one_table_and_one_kind_of_neighbours(budget:
 
 
 class Life(RuleBasedStateMachine):
-    """Spends of every kind, refusals, crashes after the debit, voids and reopening, against sums of fractions."""
+    """Spends of every kind, refusals, crashes after the debit and reopening, against sums of fractions."""
 
     @initialize()
     def begin(self) -> None:

@@ -9,7 +9,7 @@ import pytest
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise.curator.budget.debit import Debit, check_same_labels, check_same_neighbours
-from leastnoise.curator.budget.privacy_filter import Cost
+from leastnoise.curator.budget.terms import Cost
 
 
 @pytest.fixture
@@ -23,29 +23,21 @@ def debit(cost: Cost) -> Debit:
 
 def test_what_is_left_can_be_spent_to_the_last_and_no_more(budget: ln.Budget) -> None:
     caps = budget.terms.caps
-    other = Cost(pure=caps.pure + 1)  # not pure
-    before = Cost(gaussian=caps.gaussian - 7) + other
-    row = debit(Cost(gaussian=7, pure=1)).entry(2, "now", before, budget.terms, "city")
-    assert (row.number, row.kind, row.unit, row.table, row.spent) == (2, "release", "taxi", "", caps + Cost(pure=2))
-    for cost in (Cost(gaussian=8, pure=1), Cost(gaussian=8, pure=5), Cost(gaussian=8) + other):
+    before = Cost(gaussian=caps.gaussian - 7)
+    debit(Cost(gaussian=7)).check(before, budget.terms, "city")
+    for cost in (Cost(gaussian=8), Cost(gaussian=7, pure=1), Cost(gaussian=7, threshold=1)):
         with pytest.raises(errors.BudgetExhausted, match="budget 'city' has"):
-            debit(cost).entry(2, "now", before, budget.terms, "city")
-
-
-def test_a_cost_that_says_nothing_of_epsilon_is_not_counted(budget: ln.Budget) -> None:
-    with pytest.raises(errors.NotProved, match="nothing released"):
-        debit(Cost(gaussian=7)).entry(1, "now", Cost(), budget.terms, "city")
+            debit(cost).check(before, budget.terms, "city")
 
 
 def test_a_refusal_names_the_largest_share_that_fits(budget: ln.Budget) -> None:
     caps = budget.terms.caps
-    other = Cost(pure=caps.pure + 1)
-    half, whole = (Cost(gaussian=part) + other for part in (caps.gaussian // 2, caps.gaussian))
+    half, whole = (Cost(gaussian=part) for part in (caps.gaussian // 2, caps.gaussian))
     with pytest.raises(errors.BudgetExhausted) as caught:
-        debit(whole).entry(2, "now", half, budget.terms, "city")
+        debit(whole).check(half, budget.terms, "city")
     assert caught.value.largest_share == 0.5
     with pytest.raises(errors.BudgetExhausted, match="Nothing more can be released"):
-        debit(whole).entry(2, "now", whole, budget.terms, "city")
+        debit(whole).check(whole, budget.terms, "city")
 
 
 def test_other_people_and_other_neighbours_are_refused(budget: ln.Budget) -> None:

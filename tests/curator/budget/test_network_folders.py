@@ -8,7 +8,7 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.curator.budget import network_folders
+from leastnoise.curator.budget import sqlite_store
 from ledger_faults import nothing_drawn
 from spending import spend
 
@@ -37,10 +37,10 @@ a line that is none
 )
 def test_the_mount_that_holds_a_path(path: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mounts").write_text(MOUNTS)
-    monkeypatch.setattr(network_folders, "MOUNTS", tmp_path / "mounts")
-    assert network_folders.file_system(Path(path)) == kind
-    monkeypatch.setattr(network_folders, "MOUNTS", tmp_path / "none")
-    assert network_folders.file_system(Path(path)) == ""
+    monkeypatch.setattr(sqlite_store, "MOUNTS", tmp_path / "mounts")
+    assert sqlite_store.file_system(Path(path)) == kind
+    monkeypatch.setattr(sqlite_store, "MOUNTS", tmp_path / "none")
+    assert sqlite_store.file_system(Path(path)) == ""
 
 
 def test_a_ledger_in_a_network_folder_is_read_and_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,7 +49,7 @@ def test_a_ledger_in_a_network_folder_is_read_and_not_written(tmp_path: Path, mo
     mounts = Path("/proc/self/mountinfo").read_text()
     fake = tmp_path.parent / f"{tmp_path.name}-mounts"
     fake.write_text(f"{mounts}99 1 0:99 / {tmp_path} rw - nfs4 host:/export rw\n")
-    monkeypatch.setattr(network_folders, "MOUNTS", fake)
+    monkeypatch.setattr(sqlite_store, "MOUNTS", fake)
     assert budget.remaining.share == 0.9
     with nothing_drawn(), pytest.raises(errors.FileProblem, match="network folder"):
         spend(budget, share=0.1)

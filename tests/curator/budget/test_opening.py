@@ -62,6 +62,8 @@ def test_an_existing_budget_needs_no_limits_and_refuses_others(tmp_path: Path) -
         {"epsilon": 1, "pure_epsilon": 1, "threshold_delta": 1e-7},
         {"epsilon": 1, "delta": 1e-6, "neighbours": "add"},
         {"epsilon": 1, "delta": 1e-6, "unit": 5},
+        {"epsilon": 1, "delta": 1e-6, "unit": "ta\0xi"},
+        {"epsilon": 1, "delta": 1e-6, "table": "\ud83d"},
     ],
 )
 def test_limits_that_make_no_budget_make_no_file(tmp_path: Path, limits: dict[str, Any]) -> None:

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.curator.budget import privacy_filter
-from leastnoise.privacy import gaussian_price, noise_choice
+from leastnoise.curator.budget.terms import ATOMS, LEAST_SHARE, Terms, share_of, spendable
+from leastnoise.privacy import gaussian_price
+from leastnoise.privacy.vector_noise import VectorPlanner
 from spending import COUNTS, spend, spend_on_unknown_keys
 
 
@@ -57,16 +58,14 @@ def test_a_share_pays_for_its_noise_and_no_less_noise_would_do(
 ) -> None:
     """(charged/sigma)^2 <= share * mu_limit^2 in exact rationals, the grid's charge included; one ulp less fails."""
     terms = terms_of(epsilon=epsilon, delta=delta)
-    paid = terms.gaussian_share(privacy_filter.share_of(share))
+    paid = terms.gaussian_share(share_of(share))
     squared = terms.mu_squared_for(paid)
-    made = noise_choice.choose(
-        bins=bins, integers=integers, sensitivity=sensitivity, mu_squared=squared, mechanism="gaussian"
-    )
+    made = VectorPlanner.of(bins=bins, integers=integers, sensitivity=sensitivity).gaussian(squared)
     charged, sigma = Fraction(made.charged), Fraction(made.scale)
     assert charged >= Fraction(sensitivity) + (0 if integers else Fraction(made.grid) * Fraction(int(bins**0.5)))
     assert (charged / sigma) ** 2 <= squared
     assert (charged / Fraction(np.nextafter(made.scale, 0))) ** 2 > squared
-    assert terms.gaussian_cost(sensitivity=made.charged, sigma=made.scale).gaussian <= paid.gaussian
+    assert terms.mu_squared_cost(made.cost).gaussian <= paid.gaussian
 
 
 def is_private(epsilon: float | Fraction, mu: Fraction, delta: float | Fraction) -> bool:
@@ -82,9 +81,9 @@ def phi(x: Any) -> Any:
     return (-x / arb(2).sqrt()).erfc() / 2
 
 
-def terms_of(**limits: Any) -> privacy_filter.Terms:
+def terms_of(**limits: Any) -> Terms:
     named = {"pure_epsilon": 0, "threshold_delta": 0, "unit": None, "table": None, "neighbours": None}
-    return privacy_filter.Terms.of(**(named | limits))
+    return Terms.of(**(named | limits))
 
 
 @given(epsilon=st.floats(1e-3, 50), delta=st.floats(1e-100, 0.9), sensitivity=st.floats(1e-6, 1e6))
@@ -92,8 +91,8 @@ def test_the_limit_is_proved_and_its_own_calibration_fits(epsilon: float, delta:
     terms = terms_of(epsilon=epsilon, delta=delta)
     assert terms.is_proved()
     sigma = ln.sigma(epsilon=epsilon, delta=delta, sensitivity=sensitivity)
-    cost = terms.gaussian_cost(sensitivity=sensitivity, sigma=sigma).gaussian
-    assert privacy_filter.ATOMS * (1 - 3e-12) < cost <= privacy_filter.ATOMS
+    cost = terms.mu_squared_cost((Fraction(sensitivity) / Fraction(sigma)) ** 2).gaussian
+    assert ATOMS * (1 - 3e-12) < cost <= ATOMS
     assert is_private(epsilon, terms.mu, delta)
     assert not is_private(epsilon, terms.mu * (1 + Fraction(1, 2**90)), delta)
 
@@ -117,17 +116,17 @@ def test_a_cost_is_never_less_than_the_truth(sensitivity: float, scale: float, c
     roomy = terms_of(epsilon=Fraction(5, 7), delta=1e-6, pure_epsilon=Fraction(2, 7), threshold_delta=3e-7)
     for paid, truth, cap, integers in (
         (
-            plain.gaussian_cost(sensitivity=sensitivity, sigma=scale).gaussian,
+            plain.mu_squared_cost(ratio**2).gaussian,
             ratio**2,
             plain.mu**2,
             plain.caps.gaussian,
         ),
-        (roomy.laplace_cost(l1_sensitivity=sensitivity, scale=scale).pure, ratio, Fraction(2, 7), roomy.caps.pure),
+        (roomy.pure_cost(ratio).pure, ratio, Fraction(2, 7), roomy.caps.pure),
         (roomy.threshold_cost(chance).threshold, Fraction(chance), Fraction("3e-7"), roomy.caps.threshold),
     ):
         assert 0 <= Fraction(paid, integers) - truth / cap <= max(truth / cap, 1) / 10**27
-    as_mu = plain.laplace_cost(l1_sensitivity=sensitivity, scale=scale).gaussian
-    assert Fraction(as_mu, privacy_filter.ATOMS) * plain.mu**2 >= Fraction(ln.PureDP(ratio).to_gaussian().mu) ** 2  # type: ignore[arg-type]
+    as_mu = plain.pure_cost(ratio).gaussian
+    assert Fraction(as_mu, ATOMS) * plain.mu**2 >= Fraction(ln.PureDP(ratio).to_gaussian().mu) ** 2  # type: ignore[arg-type]
 
 
 @given(
@@ -146,13 +145,9 @@ def test_reserves_are_taken_off_the_limit_by_the_formula(
     assert not is_private(terms.epsilon - terms.pure_epsilon, terms.mu * (1 + Fraction(1, 10**9)), left)
 
 
-@given(share=st.fractions(privacy_filter.LEAST_SHARE, 1))
+@given(share=st.fractions(LEAST_SHARE, 1))
 def test_what_is_printed_as_left_can_be_typed(share: Fraction) -> None:
-    assert (
-        share * (1 - Fraction(1, 2**51)) - Fraction(1, 10**30)
-        <= privacy_filter.share_of(privacy_filter.spendable(share))
-        <= share
-    )
+    assert share * (1 - Fraction(1, 2**51)) - Fraction(1, 10**30) <= share_of(spendable(share)) <= share
 
 
 @given(squared=st.fractions(Fraction(1, 10**12), 10_000))

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.curator.budget import charge, privacy_filter, shares
-from leastnoise.curator.request import PrivacyRequest
+from leastnoise.curator.budget import shares
+from leastnoise.curator.budget.terms import share_of, spendable
+from spending import charge
 
 
 @pytest.mark.parametrize("whole", [3, 7, 52, 365])
@@ -23,7 +24,7 @@ from leastnoise.curator.request import PrivacyRequest
 def test_as_many_as_should_fit_do_and_no_more(tmp_path: Path, whole: int, written: str) -> None:
     share: Any = {"double": 1 / whole, "fraction": Fraction(1, whole), "text": f"1/{whole}"}[written]
     budget = ln.Budget.open(tmp_path / "b", epsilon=1, delta=1e-6)
-    cost = budget.terms.gaussian_share(privacy_filter.share_of(share))
+    cost = budget.terms.gaussian_share(share_of(share))
     caps = budget.terms.caps.gaussian
     assert whole * cost.gaussian <= caps < whole * cost.gaussian + whole
     assert (whole + 1) * cost.gaussian > caps
@@ -31,7 +32,7 @@ def test_as_many_as_should_fit_do_and_no_more(tmp_path: Path, whole: int, writte
 
 def test_fifty_two_weeks_fit_and_the_next_is_refused_readably(tmp_path: Path) -> None:
     budget = ln.Budget.open(tmp_path / "b", epsilon=1, delta=1e-6)
-    decided = charge.decide(PrivacyRequest(budget=budget, share=1 / 52), bins=1, integers=True, sensitivity=1)
+    decided = charge(budget, share=1 / 52)
     for _ in range(52):
         decided.pay(query="a week")
     with pytest.raises(ln.BudgetExhausted, match="has 0 % of mu"):
@@ -62,7 +63,7 @@ def test_no_double_is_taken_for_more_than_its_neighbour(share: float) -> None:
 
 @given(st.fractions(Fraction(1, 10**6), 1, max_denominator=10**9))
 def test_what_is_left_can_be_spent_as_it_is_printed(left: Fraction) -> None:
-    assert shares.exact(privacy_filter.spendable(left)) <= left
+    assert shares.exact(spendable(left)) <= left
 
 
 @pytest.mark.parametrize("share", ["", "a", "1/0", "1/2/3", "nan", "1e999999999", "1/", "/2", "0x1", None, True, [1]])

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from leastnoise.curator.engines import spill_folder
+from leastnoise.curator.engines import duckdb
 from leastnoise.curator.table import table
 
 
@@ -35,14 +35,14 @@ def test_a_spill_folder_is_not_removed_before_its_lock_is_held(monkeypatch, tmp_
     def late(file, operation):
         if operation == fcntl.LOCK_EX and not others:
             others.append(None)
-            others.append(spill_folder.make())
+            others.append(duckdb.make_spill_folder())
         lock(file, operation)
 
     monkeypatch.setattr(fcntl, "flock", late)
-    folder, held = spill_folder.make()
+    folder, held = duckdb.make_spill_folder()
     other, held_by_other = others[1]
-    last, held_last = spill_folder.make()
+    last, held_last = duckdb.make_spill_folder()
     assert all(os.path.exists(os.path.join(each, "in-use")) for each in (folder, other, last))
     for each in ((folder, held), (other, held_by_other), (last, held_last)):
-        spill_folder.remove(*each)
+        duckdb.remove_spill_folder(*each)
     assert list(tmp_path.iterdir()) == []

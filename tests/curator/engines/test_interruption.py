@@ -22,6 +22,8 @@ import leastnoise as ln
 from leastnoise import errors
 from leastnoise.curator.engines import interruption
 from leastnoise.curator.engines.interruption import run_interruptibly
+from leastnoise.curator.rows import keeping
+from leastnoise.testing import aggregate
 
 ENDLESS = "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b"
 setting: contextvars.ContextVar[str] = contextvars.ContextVar("setting", default="unset")
@@ -101,6 +103,35 @@ def test_work_that_does_not_stop_is_left_behind(interrupts: None, monkeypatch: p
         interrupted(0.1, release.wait, lambda: calls.append(1))
     release.set()
     assert len(calls) == 4
+
+
+def test_rows_that_are_kept_are_dropped_by_a_query_that_was_left_behind(
+    interrupts: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has the connection until it ends: who asked cannot drop them."""
+    release, left = threading.Event(), list[threading.Thread]()
+
+    class Slow(keeping.Loop):
+        def __call__(self, batches: Any) -> Any:
+            yield from super().__call__(batches)
+            if threading.current_thread() is not threading.main_thread():  # which only compiles it
+                left.extend(each for each in threading.enumerate() if each.name == "leastnoise-query")
+                os.kill(os.getpid(), signal.SIGINT)
+                release.wait(30)
+
+    monkeypatch.setattr(interruption, "MAX_SECONDS_TO_STOP", 0.2)
+    monkeypatch.setattr(keeping, "MANY_ROWS", 0)
+    monkeypatch.setattr(keeping, "Loop", Slow)
+    people = ln.table(pd.DataFrame({"person": range(100), "bin": 1}), unit="person")
+    query = people.histogram("bin", keys=range(3), max_rows=1)
+    with pytest.raises(KeyboardInterrupt):
+        aggregate(query)
+    release.set()
+    for thread in left:
+        thread.join(30)
+    engine: Any = query._data.engine
+    assert left
+    assert engine.backend.con.execute("SELECT table_name FROM duckdb_tables()").fetchall() == []
 
 
 def test_work_that_was_cancelled_before_it_began_never_begins() -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from leastnoise.curator.engines import open_quotes
-from leastnoise.curator.engines.csv_layout import CsvLayout
+from leastnoise.curator.engines import files
+from leastnoise.curator.engines.files import CsvLayout
 
 CELLS = ["a", "", " ", '5"', 'a "b"', '"a"', '""', '"a,b"', '"x\ny"', '"q""q"', '"""q"', ' "s"', '"t" ']
 OPEN = ['"', '"a', ' "a,b', '"a""', '"a\n1,2\n', '"a""b\n1,""2']
@@ -21,7 +21,7 @@ escape = '"', columns = {{'one': 'VARCHAR', 'two': 'VARCHAR'}})"""
 def ends_open(file: Path, by: str) -> bool:
     """For us, and for DuckDB."""
     try:
-        open_quotes.verify([str(file)], CsvLayout(by))
+        files.verify([str(file)], layout=CsvLayout(by))
     except ValueError:
         with pytest.raises(duckdb.InvalidInputException, match="unterminated quote"):
             duckdb.sql(READ.format(file=file, by=by)).fetchall()
@@ -52,13 +52,13 @@ def test_chunks_compiled_loops_marks_and_archives_change_nothing(
         plain.write_text(text)
         packed.write_bytes(gzip.compress(text.encode()))
         for chunk, few in ((2**22, 2**17), (4, 2**17), (5, 0)):
-            monkeypatch.setattr(open_quotes, "CHUNK_BYTES", chunk)
-            monkeypatch.setattr(open_quotes, "FEW_BYTES", few)
+            monkeypatch.setattr(files, "CHUNK_BYTES", chunk)
+            monkeypatch.setattr(files, "FEW_BYTES", few)
             for file in (plain, packed):
-                assert (open_quotes._last_state(str(file)) == open_quotes.QUOTED) == is_open
+                assert (files._last_state(str(file)) == files.QUOTED) == is_open
 
 
 def test_tabs_part_the_cells_of_a_tsv(tmp_path: Path) -> None:
     for text, is_open in (('one\ttwo\na,"b\tc\n', False), ('one\ttwo\na\t"b,c\n', True)):
         (tmp_path / "rows.tsv").write_text(text)
-        assert (open_quotes._last_state(str(tmp_path / "rows.tsv")) == open_quotes.QUOTED) == is_open
+        assert (files._last_state(str(tmp_path / "rows.tsv")) == files.QUOTED) == is_open

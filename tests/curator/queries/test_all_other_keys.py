@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -14,14 +13,17 @@ import pytest
 from scipy.stats import binom
 
 import leastnoise as ln
+from drawing import shown
 from leastnoise import errors
-from leastnoise.curator import shown_keys
 from leastnoise.curator.queries import unknown_keys
-from leastnoise.curator.queries.unknown_keys import ShownKeys, UnknownKeysHistogram
+from leastnoise.curator.queries.unknown_keys import TOTAL, UnknownCounts
+from leastnoise.curator.release import Batch
 from leastnoise.curator.request import PrivacyRequest
+from leastnoise.releases.measured import ROWS
 from leastnoise.releases.noise import Noise
 from leastnoise.releases.other_keys import LABEL, AllKeys
 from leastnoise.testing import aggregate, seeded
+from page_parser import Page
 from queries_of_every_kind import ASK
 
 
@@ -59,10 +61,8 @@ def test_a_unit_moves_the_total_by_its_rows_at_most() -> None:
         totals = []
         for one in (rows, rows[rows["p"] != 1], rows.iloc[:0]):
             query = ln.table(one, unit="p").histogram("k", others=0.1, **limits)
-            assert isinstance(query, UnknownKeysHistogram)
-            reads = query._decide(PrivacyRequest(**ASK)).reads
-            assert isinstance(reads, ShownKeys)
-            totals.append(reads._aggregate().total)
+            assert isinstance(query, UnknownCounts)
+            totals.append(query.measure(query.decide(PrivacyRequest(**ASK)).charge.plan).total)
         assert totals[0] - totals[1] == most  # type: ignore[operator]
         assert totals[2] == 0
 
@@ -71,10 +71,16 @@ def test_a_unit_moves_the_total_by_its_rows_at_most() -> None:
 def test_the_total_has_the_noise_that_it_is_told_with(mechanism: Any) -> None:
     """4,000 draws: their variance is within 20 %, which Laplace's leaves with a chance below 1e-7; the largest stays
     within 64 bits."""
-    noise = Noise(mechanism, 40.0, 1.0)
+    query = ask()
+    plan = query.decide(PrivacyRequest(**ASK, mechanism=mechanism)).charge.plan
+    noise = Noise(mechanism, plan.scales[TOTAL], 1.0)
+
+    def noisy_total(exact: int) -> int:
+        return int(query.draw(plan, Batch({}, total=exact)).blocks[TOTAL][0])
+
     with seeded(8):
-        drawn = np.array([shown_keys.noisy_total(1000, noise).value for _ in range(4000)])
-        assert shown_keys.noisy_total(2**70, noise).value < 2**63
+        drawn = np.array([noisy_total(1000) for _ in range(4000)])
+        assert noisy_total(2**70) < 2**63
     assert abs(np.var(drawn - 1000) / noise.std**2 - 1) < 0.2
 
 
@@ -82,17 +88,14 @@ def test_the_total_has_the_noise_that_it_is_told_with(mechanism: Any) -> None:
 def test_intervals_of_the_others_hold(mechanism: Any) -> None:
     """120 releases of 300 keys around the threshold: at 90 % so few hold with a chance below 1e-7."""
     query = ask()
-    decided = query._decide(PrivacyRequest(**ASK, mechanism=mechanism))
-    cut, noise = query.division.counts(decided.charge.noise), query.division.total(decided.charge.noise)
+    plan = query.decide(PrivacyRequest(**ASK, mechanism=mechanism)).charge.plan
     truth = np.round(900 / np.arange(1, 301)).astype(np.int64)
     held = 0
     with seeded(3):
         for _ in range(120):
-            keys, noisy = shown_keys.show_keys(range(300), truth, cut)
-            whole = shown_keys.noisy_total(int(truth.sum()), Noise(mechanism, noise, 1.0))
-            one = shown_keys.publish_shown(keys, noisy, cut, ln.ApproxDP(1, 1e-6), ["bin"], whole)
+            one = shown(query, plan, {ROWS: truth}, range(300))
             others = one.others(confidence=0.9)
-            held += others.low <= truth.sum() - truth[keys].sum() <= others.high
+            held += others.low <= truth.sum() - truth[list(one.domain.keys())].sum() <= others.high
     assert held >= binom.ppf(1e-7, 120, 0.9)
 
 
@@ -133,10 +136,14 @@ def test_everything_that_is_shown_has_the_others(by: str, tmp_path: Path) -> Non
     loaded.to_csv(tmp_path / "r.csv", estimate=loaded.denoise(), allow_seeded=True)
     written = (tmp_path / "r.csv").read_text(encoding="utf-8").splitlines()
     assert written[-1] == f'"{LABEL}",{others.value:.0f},{others.low:.0f},{others.high:.0f},'
-    page = loaded.report(tmp_path / "r.html", allow_seeded=True).read_text(encoding="utf-8")
-    assert f"Not in the chart: {LABEL}" in page
-    data = json.loads(page.split('<script type="application/json" id="data">')[1].split("</script>")[0])
-    assert [column.get("foot") for column in data["table"]] == [LABEL, *map(int, others[:1] + others[2:]), None]
+    text = loaded.report(tmp_path / "r.html", allow_seeded=True).read_text(encoding="utf-8")
+    below_the_chart = text.partition('id="chart"')[2].partition('id="numbers"')[0]
+    assert below_the_chart.count(sentence) == 1
+    page = Page(text)
+    assert len(page.columns["Published"]) == loaded.bins  # a row of the table, and none of the chart
+    assert page.found["tables"][0]["foot"] == {"name": LABEL} | {
+        name: getattr(others, name) for name in ("value", "low", "high")
+    }
     assert sentence in " ".join(loaded.plot().texts[-1].get_text().split())
 
 
@@ -161,7 +168,7 @@ def test_it_is_refused_where_it_means_nothing() -> None:
         ask(others="a tenth")
     with pytest.raises(errors.MissingParameter, match=r"no total of all keys.*others=0\.1"):
         made(others=None).others()
-    assert ask(others="1/10").division.part == ask(others=Fraction(1, 10)).division.part == Fraction(1, 10)
+    assert ask(others="1/10").with_total.part == ask(others=Fraction(1, 10)).with_total.part == Fraction(1, 10)
 
 
 def test_a_file_with_a_total_beside_listed_keys_is_not_ours(tmp_path: Path) -> None:

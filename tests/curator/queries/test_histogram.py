@@ -39,7 +39,7 @@ def test_kernel_weights_never_go_the_sparse_way() -> None:
 
 
 def test_key_columns_with_our_own_names_are_refused_before_reading(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Query, "_aggregate", lambda q: pytest.fail("rows were read"))
+    monkeypatch.setattr(Query, "_of_one_state", lambda q, work: pytest.fail("rows were read"))
     t = ln.table(pd.DataFrame({"u": [1], "value": [1]}), unit="u")
     with pytest.raises(errors.BadDomain, match="collides"):
         t.histogram("value", keys=[0, 1], max_rows=1)

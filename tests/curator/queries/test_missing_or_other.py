@@ -232,7 +232,9 @@ def test_rows_that_leave_every_table_are_named_before_any_number(tmp_path: Path)
     made.to_csv(tmp_path / "csv", allow_seeded=True)
     assert (tmp_path / "csv" / "sex.csv").read_text().splitlines()[1].startswith(f"# {said}")
     page = made.report(tmp_path / "page.html", allow_seeded=True).read_text()
-    assert page.index(said) < page.index('id="promise"')
+    right_below_the_chart = page.partition('id="chart"')[2].partition("<details")[0]  # nothing to open, no table yet
+    assert said in right_below_the_chart
+    assert page.index(said) < page.index('id="protection"')
     nulls = str(asked(students(9), nulls="bin").expect(**ASK))
     assert "rows whose sex, grade, smokes or day is neither missing nor one of its keys" in nulls
     assert "of every table" not in str(asked(students(9)).expect(**ASK))

@@ -2,51 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from scipy.stats import binom
 
 import leastnoise as ln
+from drawing import drawer
 from leastnoise import errors
+from leastnoise.curator.budget.deciding import decide
 from leastnoise.curator.queries.quantile import Quantile
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.table import Table
-from leastnoise.domain import Steps
-from leastnoise.privacy.guarantee import GaussianDP, PureDP
+from leastnoise.privacy.guarantees import GaussianDP, PureDP
 from leastnoise.releases import file_format
 from leastnoise.releases.quantile import QuantileRelease
-from leastnoise.releases.quantile_histogram import HistogramQuantiles
-from leastnoise.releases.release import write_release
-from leastnoise.releases.sum_moments import strategy_to_text
-from leastnoise.testing import aggregate, seeded
-from leastnoise.workload.ordered.integer_strategy import MatrixStrategy
-from leastnoise.workload.ordered.questions import OrderedQuestions
+from leastnoise.releases.quantile_histogram import HistogramQuantiles, strategy_to_text
+from leastnoise.testing import seeded
+from leastnoise.workload.optimal_weights import OrderedQuestions
+from leastnoise.workload.ordered import DenseTriangle, IntegerStrategy
 from queries_of_every_kind import ASK, WARDS
 
 MECHANISMS = ("exponential", "gaussian", "laplace")
-
-
-def drawer(query: Quantile, **asked: Any) -> Callable[[], QuantileRelease]:
-    """Releases of one question, whose rows are read once."""
-    decided = query._decide(PrivacyRequest(**asked, mechanisms=Quantile.mechanisms))
-    exact = aggregate(decided.reads or query)
-    named: dict[str, Any] = {
-        "id": "0" * 16,
-        "unit": "who",
-        "limits": {},
-        "left_out": (),
-        "query": "",
-        "table": "",
-        "strength": None,
-    }
-    facts: Any = named
-    return lambda: decided.draw(exact, facts)  # type: ignore[return-value]
 
 
 def adults(data: Path) -> Table:
@@ -129,11 +111,11 @@ def test_cumulative_sums_are_charged_for_the_farthest_that_a_unit_moves_them(nei
     query = rows.quantile("x", 0.5, clip=(0, 4), bins=4, max_rows=3)
     assert isinstance(query, Quantile)
     matrix = np.array([[3.0, 0, 0, 0], [1, 2, 0, 0], [1, 1, 3, 0], [1, 1, 1, 1]])
-    strategy = MatrixStrategy(OrderedQuestions("prefix", 4), matrix, 1.0)
+    strategy = IntegerStrategy(OrderedQuestions("prefix", 4), DenseTriangle(matrix, lower=True))
     own = [np.bincount(places, minlength=4) for places in product(range(4), repeat=3)]
     moves = own if neighbours == "add-remove" else [one - other for one in own for other in own]
     farthest = max(np.linalg.norm(matrix @ move) for move in moves)
-    noise = query._sums_charge(PrivacyRequest(epsilon=1, delta=1e-6), strategy).noise
+    noise = decide(PrivacyRequest(epsilon=1, delta=1e-6), query.sums_planner(strategy)).plan
     needed = ln.sigma(epsilon=1, delta=1e-6, sensitivity=float(farthest))
     assert needed * (1 - 1e-9) <= noise.distribution.std <= needed * (1.01 if neighbours == "add-remove" else 1.5)
 
@@ -170,7 +152,7 @@ def test_groups_have_a_row_each_and_cost_what_the_limits_allow(people: Table) ->
     assert list(frame.columns) == ["ward", "level", "quantile", "low", "high", "enough"]
     # Twice the rows of a unit halve the rate, however many groups they lie in.
     fine, coarse = (
-        people.quantile("age", 0.5, **asked, max_rows=rows)._decide(PrivacyRequest(epsilon=1, delta=0)).charge.noise  # type: ignore[attr-defined]
+        people.quantile("age", 0.5, **asked, max_rows=rows).decide(PrivacyRequest(epsilon=1, delta=0)).charge.plan  # type: ignore[attr-defined]
         for rows in (4, 8)
     )
     assert float(fine.rates.rate) == pytest.approx(2 * float(coarse.rates.rate))
@@ -179,21 +161,12 @@ def test_groups_have_a_row_each_and_cost_what_the_limits_allow(people: Table) ->
     assert isinstance(spread.expect(epsilon=0.001, delta=0.1).guarantee, GaussianDP)
 
 
-def test_steps_that_are_read_in_several_classes_of_units_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steps_that_are_read_in_parts_add_up() -> None:
     frame = pd.DataFrame({"who": range(60), "age": [who % 7 for who in range(60)]})
-    query = ln.table(frame, unit="who").quantile("age", 0.5, clip=(0, 8), bins=8, max_rows=1)
-    monkeypatch.setattr(type(query._data.engine), "passes", lambda *_, **__: 4)
-    found = aggregate(query)
-    assert found.indices is not None
-    assert dict(zip(found.indices.tolist(), found.values.tolist(), strict=True)) == {
-        0: 9,
-        1: 9,
-        2: 9,
-        3: 9,
-        4: 8,
-        5: 8,
-        6: 8,
-    }
+    query: Any = ln.table(frame, unit="who").quantile("age", 0.5, clip=(0, 8), bins=8, max_rows=1)
+    part = pa.table({"bin": [0, 0], "step": [0, 3], "rows": [2, 1]})
+    found = query.fine._integers([part, part]) if hasattr(query, "fine") else query._integers([part, part])
+    assert (found.indices.tolist(), found.values.tolist()) == ([0, 3], [4, 2])
 
 
 def test_auto_takes_the_least_error_in_ranks(people: Table) -> None:
@@ -243,7 +216,7 @@ def test_counts_for_intervals_pay_for_rows_that_move_between_cells_even_where_on
 def test_quantiles_drawn_by_rank_use_a_budget_up(
     people: Table, tmp_path: Path, asked: dict[str, Any], times: int
 ) -> None:
-    budget = ln.Budget.open(tmp_path / "b.ledger", epsilon=1, delta=1e-6)
+    budget = ln.Budget.open(tmp_path / "b.ledger", epsilon=1, delta=0)
     question = people.quantile("age", 0.5, clip=(0, 100), max_rows=1)
     for _ in range(times):
         question.release(budget=budget, mechanism="exponential", **asked)
@@ -343,7 +316,7 @@ def test_a_file_of_cumulative_sums_is_read_by_its_own_strategy(
     assert isinstance(made.found, HistogramQuantiles)
     assert made.found.strategy is not None
     made.save(tmp_path / "q.parquet")
-    monkeypatch.setattr("leastnoise.workload.ordered.integer_strategy._strategy", None)
+    monkeypatch.setattr("leastnoise.workload.ordered._strategy", None)
     loaded = ln.load(tmp_path / "q.parquet")
     assert isinstance(loaded, QuantileRelease)
     assert np.array_equal(loaded.values, made.values, equal_nan=True)
@@ -361,7 +334,9 @@ def test_a_strategy_that_does_not_fit_its_release_is_refused(people: Table, tmp_
     matrix = made.found.strategy.matrix  # type: ignore[union-attr]
 
     def text(numbers: Any) -> str:
-        return strategy_to_text(MatrixStrategy(OrderedQuestions("prefix", len(numbers)), numbers, 1.0))
+        return strategy_to_text(
+            IntegerStrategy(OrderedQuestions("prefix", len(numbers)), DenseTriangle(numbers, lower=True))
+        )
 
     facts["found"]["strategy"] = {
         "cut short": text(matrix[:40, :40]),
@@ -372,23 +347,6 @@ def test_a_strategy_that_does_not_fit_its_release_is_refused(people: Table, tmp_
     file_format.write(tmp_path / "q.parquet", table, what=what, facts=facts)
     with pytest.raises(errors.NotOurs, match="strategy"):
         ln.load(tmp_path / "q.parquet")
-
-
-def test_files_of_the_version_before_groups_load(tmp_path: Path) -> None:
-    noisy = ln.release(np.array([4, 9, 2, 7]), sensitivity=1, **ASK)
-    now = QuantileRelease(found=HistogramQuantiles(noisy, Steps(0.0, 8.0, 4)), levels=(0.0, 0.5), column="age")
-    facts = {
-        "components": {**write_release(noisy), "domain": None},
-        "values": noisy.values.tolist(),
-        "levels": [0.0, 0.5],
-        "edges": [0.0, 2.0, 4.0, 6.0, 8.0],
-        "column": "age",
-    }
-    file_format.write(tmp_path / "old.parquet", now._file_table(), what="quantile release", facts=facts)
-    loaded = ln.load(tmp_path / "old.parquet")
-    assert isinstance(loaded, QuantileRelease)
-    assert np.array_equal(loaded.values, now.values, equal_nan=True)
-    assert np.array_equal(loaded.interval(), now.interval())
 
 
 def test_quantiles_of_units_need_no_limit(people: Table) -> None:

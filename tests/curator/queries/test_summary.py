@@ -11,8 +11,8 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors, testing
-from leastnoise.cli.messages import phrase
-from leastnoise.curator.queries.summary import Summary
+from leastnoise.cli.output import explain
+from leastnoise.curator.queries.statistics import Statistics
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.table import Table
 
@@ -41,14 +41,14 @@ def frame(rows: int = 400, *, units: int = 150, seed: int = 1) -> pd.DataFrame:
     return made.astype({"miles": "Int64"}).assign(miles=lambda d: d["miles"].mask(rng.random(rows) < 0.1))
 
 
-def asked(data: pd.DataFrame, *, neighbours: str = "add-remove", **options: Any) -> Summary:
+def asked(data: pd.DataFrame, *, neighbours: str = "add-remove", **options: Any) -> Statistics:
     given: dict[str, Any] = {"keys": ["AA", "DL", "UA"], "max_rows": 1000, **STATS, **options}
     query = ln.table(data, unit="plane", neighbours=neighbours).summarize("carrier", **given)
-    assert isinstance(query, Summary)
+    assert isinstance(query, Statistics)
     return query
 
 
-def exact(query: Summary) -> dict[str, np.ndarray[Any, Any]]:
+def exact(query: Statistics) -> dict[str, np.ndarray[Any, Any]]:
     values = testing.aggregate(query).values.reshape(len(query.asked.parts), -1)
     return {part.name: row for part, row in zip(query.asked.parts, values, strict=True)}
 
@@ -90,7 +90,7 @@ def test_one_column_alone_leaves_out_rows_without_a_value() -> None:
     data = frame()
     table = ln.table(data, unit="plane")
     query = table.summarize(delay=STATS["delay"], spread=STATS["spread"], max_rows=1000)
-    assert isinstance(query, Summary)
+    assert isinstance(query, Statistics)
     found = exact(query)
     assert set(found) == {"rows", "sum 0", "squares 0"}
     assert found["rows"].tolist() == [data["delay"].notna().sum()]
@@ -107,7 +107,7 @@ def test_a_ratio_alone_leaves_out_rows_without_both_values_before_the_limits() -
         }
     )
     query = ln.table(data, unit="plane").summarize(per=STATS["per_mile"], max_rows=1)
-    assert isinstance(query, Summary)
+    assert isinstance(query, Statistics)
     found, (delay, miles) = exact(query), query.asked.columns
     assert {name: part.tolist() for name, part in found.items()} == {
         "plain 0 with 1": [50 * 5 / delay.grid],
@@ -124,7 +124,7 @@ def test_ratios_of_the_same_rows_share_their_sums_and_other_statistics_do_not() 
 
     def parts(**asked: Any) -> set[str]:
         query = rows.summarize(max_rows=1, **asked)
-        assert isinstance(query, Summary)
+        assert isinstance(query, Statistics)
         return {part.name for part in query.asked.parts}
 
     shared = {"plain 0 with 1", "plain 1 with 0"}
@@ -132,7 +132,7 @@ def test_ratios_of_the_same_rows_share_their_sums_and_other_statistics_do_not() 
     assert parts(one=one, total=total) == shared | {"plain 0"}  # of other rows
     request = PrivacyRequest(epsilon=1, delta=1e-6, mechanism="gaussian")
     alone, both = (
-        rows.summarize(max_rows=1, **asked)._decide(request).charge.noise  # type: ignore[union-attr]
+        rows.summarize(max_rows=1, **asked).decide(request).charge.plan  # type: ignore[union-attr]
         for asked in ({"one": one}, {"one": one, "back": back})
     )
     assert alone.scales == both.scales  # the second costs nothing
@@ -146,8 +146,8 @@ def test_ratios_of_the_same_rows_share_their_sums_and_other_statistics_do_not() 
 def test_no_unit_moves_the_answer_by_more_than_the_noise_allows_for(limits: dict[str, int], neighbours: str) -> None:
     data = frame(100, units=4)  # some 25 rows each: every limit binds
     query = asked(data, neighbours=neighbours, max_rows=limits.get("max_rows"), **_rest(limits))
-    charge = query._decide(PrivacyRequest(epsilon=1, delta=1e-6, mechanism="gaussian")).charge
-    whole, scales = exact(query), charge.noise.scales
+    charge = query.decide(PrivacyRequest(epsilon=1, delta=1e-6, mechanism="gaussian")).charge
+    whole, scales = exact(query), charge.plan.scales
     worst = Fraction(0)
     for plane in range(4):
         other = data[data["plane"] != plane]
@@ -158,7 +158,7 @@ def test_no_unit_moves_the_answer_by_more_than_the_noise_allows_for(limits: dict
         far = {name: [int(step) for step in whole[name] - moved[name]] for name in whole}
         square = sum((Fraction(step) / Fraction(scales[name])) ** 2 for name in far for step in far[name])
         worst = max(worst, Fraction(square))
-    assert 0 < worst <= charge.noise.cost
+    assert 0 < worst <= charge.plan.cost
 
 
 def _rest(limits: dict[str, int]) -> dict[str, int]:
@@ -217,10 +217,10 @@ def test_every_part_has_noise_of_its_own_of_the_scale_that_was_paid_for(mechanis
     query = asked(frame()[:0].assign(carrier=0), keys=range(2000))
     with testing.seeded(3):
         made = query.release(epsilon=1, delta=1e-6, mechanism=mechanism)
-    noise = {name: np.asarray(part, dtype=float) for name, part in made.integers.items()}  # type: ignore[union-attr]
+    noise = {name: np.asarray(block.numbers, dtype=float) for name, block in made.blocks.items()}  # type: ignore[union-attr]
     assert len(noise) > 2
     for name, drawn in noise.items():
-        scale = made.scales[name] * (1 if mechanism == "gaussian" else 2**0.5)  # type: ignore[union-attr]
+        scale = made.blocks[name].noise.scale * (1 if mechanism == "gaussian" else 2**0.5)  # type: ignore[union-attr]
         assert drawn.std() == pytest.approx(scale, rel=6 * (5 / 8000) ** 0.5)
     correlations = np.corrcoef(list(noise.values())) - np.eye(len(noise))
     assert np.abs(correlations).max() < 6 / 2000**0.5
@@ -248,8 +248,8 @@ def test_auto_takes_the_lesser_noise_and_a_budget_gaussian(budget: ln.Budget) ->
 
 
 def test_a_weight_moves_noise_to_the_others() -> None:
-    even = asked(frame())._decide(PrivacyRequest(epsilon=1, delta=1e-6)).charge.noise
-    tilted = asked(frame(), weights={"miles": 100})._decide(PrivacyRequest(epsilon=1, delta=1e-6)).charge.noise
+    even = asked(frame()).decide(PrivacyRequest(epsilon=1, delta=1e-6)).charge.plan
+    tilted = asked(frame(), weights={"miles": 100}).decide(PrivacyRequest(epsilon=1, delta=1e-6)).charge.plan
     assert tilted.scales["plain 2"] < 0.7 * even.scales["plain 2"]
     assert tilted.scales["rows"] > even.scales["rows"]
 
@@ -259,7 +259,7 @@ def test_the_shared_count_beats_separate_releases() -> None:
     data = frame().assign(a=True, b=False, c=True)
     rates = {name: ln.stats.rate(name) for name in "abc"}
     query = ln.table(data, unit="plane").summarize("carrier", keys=["AA"], max_rows=1, n=ln.stats.count(), **rates)
-    together = query._decide(PrivacyRequest(epsilon=1, delta=1e-6, mechanism="gaussian")).charge.noise
+    together = query.decide(PrivacyRequest(epsilon=1, delta=1e-6, mechanism="gaussian")).charge.plan
     alone = ln.sigma(epsilon=1, delta=1e-6)
     # alone: mu^2 in four equal parts, that of a rate in two: its sum (half the clip) and its count
     separate = {"n": 2 * alone, "sum": 2 * 2**0.5 * alone / 2}
@@ -313,7 +313,7 @@ def test_conditions_are_told_in_the_question_and_read_no_unit() -> None:
     assert "clipped to [-30.0, 180.0]" in query.describe()
     flags = frame().dropna(subset="miles").assign(flag=lambda d: d["miles"] > 3)
     made = ln.table(flags, unit="plane").summarize(yes=ln.stats.rate("flag"), n=ln.stats.count(), max_rows=1000)
-    assert isinstance(made, Summary)
+    assert isinstance(made, Statistics)
     found = exact(made)
     assert found["sum 0"].tolist() == [2 * flags["flag"].sum() - len(flags)]
 
@@ -349,9 +349,9 @@ def test_what_is_said_to_type_instead_is_typed_and_works() -> None:
         rows.summarize(max_rows=5)
     (example,) = problem.value.examples
     assert isinstance(example, errors.Code)
-    assert isinstance(eval(f"rows.summarize({example.python}, max_rows=5)"), Summary)
+    assert isinstance(eval(f"rows.summarize({example.python}, max_rows=5)"), Statistics)
     assert str(problem.value).endswith("Say flights=ln.stats.count().")
-    assert phrase(problem.value).endswith("Say --stat flights=count.")
+    assert explain(problem.value).endswith("Say --stat flights=count.")
 
 
 @pytest.mark.parametrize(
@@ -361,4 +361,4 @@ def test_an_argument_of_another_question_is_not_taken_for_a_statistic(name: str,
     with pytest.raises(errors.WrongType, match=f"^{name} is an argument of {whose}, and not of summarize"):
         ln.table(frame(), unit="plane").summarize(**{"n": ln.stats.count(), name: 0.1}, max_rows=5)
     named = {name: ln.stats.count()}
-    assert isinstance(ln.table(frame(), unit="plane").summarize(**named, max_rows=5), Summary)
+    assert isinstance(ln.table(frame(), unit="plane").summarize(**named, max_rows=5), Statistics)

@@ -11,9 +11,9 @@ import pytest
 from scipy.stats import binom
 
 import leastnoise as ln
+from drawing import counted
 from leastnoise import errors
 from leastnoise.curator.queries import unknown_keys
-from leastnoise.privacy.sensitivity import Limits
 from leastnoise.report.document import page
 from leastnoise.testing import aggregate, seeded
 from queries_of_every_kind import ASK
@@ -53,15 +53,10 @@ def test_keys_that_come_in_parts_keep_their_counts_and_have_noise_of_their_own(m
 def test_intervals_of_bins_that_showed_hold_given_that_they_do() -> None:
     """3,000 bins with true counts around the threshold: of those that show, 90 % intervals hold at least so often that
     less would have a chance below 1e-7; plain ones (value +- half-width) fail clearly."""
-    from leastnoise.curator.shown_keys import publish_shown, show_keys
-    from leastnoise.privacy import partition_selection
-
     truth = np.tile([1, 10, 15, 20, 25, 60], 4000)
-    one = Limits.of(max_rows=1, bins=None)
-    cut = partition_selection.choose(epsilon=1, delta=1e-6, limits=one)
     with seeded(6):
-        made = publish_shown(*show_keys(range(truth.size), truth, cut), cut, ln.ApproxDP(1, 1e-6), ["bin"])
-    shown = truth[[made.domain.key(i) for i in range(made.bins)]]  # type: ignore[union-attr]
+        made = counted(truth, range(truth.size))
+    shown = truth[[made.domain.key(i) for i in range(made.bins)]]
     low, high = made.interval(0.9)
     covered = ((low <= shown) & (shown <= high)).sum()
     assert covered >= binom.ppf(1e-7, made.bins, 0.9)

@@ -13,14 +13,14 @@ import pyarrow as pa
 import pytest
 
 import leastnoise as ln
+from drawing import shown
 from leastnoise import errors, testing
-from leastnoise.curator import summary_mechanism
-from leastnoise.curator.queries.unknown_summary import UnknownKeysSummary
+from leastnoise.curator.queries.unknown_keys import UnknownKeys
 from leastnoise.curator.request import PrivacyRequest
-from leastnoise.privacy import joint_cost, laplace_threshold
-from leastnoise.privacy.guarantee import ApproxDP
+from leastnoise.privacy import thresholds
 from leastnoise.privacy.sensitivity import Limits
-from leastnoise.releases.measured import ROWS, Figure, Measured
+from leastnoise.privacy.unit_cost import BinComponents
+from leastnoise.releases.measured import ROWS
 from leastnoise.releases.summary import SummaryRelease
 from leastnoise.testing import seeded
 
@@ -47,10 +47,10 @@ def frame(rows: int = 3000, units: int = 900) -> pd.DataFrame:
     return made
 
 
-def asked(data: pd.DataFrame, *, neighbours: str = "add-remove", **options: Any) -> UnknownKeysSummary:
+def asked(data: pd.DataFrame, *, neighbours: str = "add-remove", **options: Any) -> UnknownKeys:
     given = {"max_rows": 2, "max_per_bin": 1, **STATS, **options}
     query = ln.table(data, unit="taxi", neighbours=neighbours).summarize("zone", **given)
-    assert isinstance(query, UnknownKeysSummary)
+    assert isinstance(query, UnknownKeys)
     return query
 
 
@@ -76,7 +76,7 @@ def test_a_sum_or_a_mean_without_keys_is_a_summary_of_one_statistic(kind: str, t
     rows, limits = ln.table(frame(), unit="taxi"), {"max_rows": 2, "max_per_bin": 1}
     query = getattr(rows, kind)("fare", by="zone", clip=(0, 50), **limits)
     same = rows.summarize("zone", **limits, **{kind: getattr(ln.stats, kind)("fare", clip=(0, 50))})
-    assert isinstance(query, UnknownKeysSummary)
+    assert isinstance(query, UnknownKeys)
     np.testing.assert_array_equal(testing.aggregate(query).values, testing.aggregate(same).values)
     assert query.expect(epsilon=1, delta=1e-6).threshold == same.expect(epsilon=1, delta=1e-6).threshold
     with pytest.raises(errors.LeastnoiseError, match="delta"):
@@ -115,18 +115,21 @@ def test_the_limits_hold_and_the_order_decides_nothing(limits: dict[str, int]) -
 @pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
 def test_all_parts_together_cost_what_one_count_of_that_noise_does(neighbours: Any, mechanism: Any) -> None:
     query = asked(frame(), neighbours=neighbours)
-    decided = query._charge(PrivacyRequest(epsilon=1, delta=1e-6, mechanism=mechanism))
-    cut, scales = decided.noise, query._division().scales(decided.noise)
-    facts: dict[str, Any] = {"limits": query.limits, "bins": 99, "neighbours": neighbours}
+    decided = query.decide(PrivacyRequest(epsilon=1, delta=1e-6, mechanism=mechanism))
+    plan = decided.charge.plan
+    cut, scales = plan.cut, plan.scales
+    together = BinComponents(query.parts, query.limits, 99, neighbours)
     sides = 2 if neighbours == "replace" else 1
-    if cut.scale is None:
+    if cut.mechanism == "gaussian":
         most = sides * query.limits.squared_norm / Fraction(cut.sigma) ** 2
-        cost = joint_cost.gaussian_cost(query.parts, scales, **facts)
-        assert scales[ROWS] == cut.sigma * query._division().spread.gaussian
+        cost = together.mu_squared(scales)
+        assert scales[ROWS] == cut.sigma * query._division.inflation.gaussian
     else:
         most = sides * query.limits.max_rows / Fraction(cut.scale)
-        cost = joint_cost.laplace_cost(query.parts, scales, **facts)
-        shown = laplace_threshold.chance_shown(limits=query.limits, scale=scales[ROWS], at_least=cut.at_least)
+        cost = together.epsilon(scales)
+        shown = thresholds.chance_shown(
+            limits=query.limits, scale=scales[ROWS], at_least=cut.at_least, mechanism="laplace"
+        )
         assert shown <= 1e-6
     assert most * (1 - Fraction(1, 10**9)) <= cost <= most
 
@@ -136,12 +139,13 @@ def test_the_true_delta_of_a_count_and_a_sum_is_at_most_delta() -> None:
     query = ln.table(frame(), unit="taxi").summarize(
         "zone", max_rows=2, max_per_bin=1, fares=ln.stats.sum("fare", clip=(0, 1))
     )
-    assert isinstance(query, UnknownKeysSummary)
+    assert isinstance(query, UnknownKeys)
     assert [part.name for part in query.parts] == [ROWS, "plain 0"]
     largest = query.parts[1].largest
     for epsilon, delta in ((1.0, 1e-3), (0.5, 0.02)):
-        decided = query._charge(PrivacyRequest(epsilon=epsilon, delta=delta, mechanism="laplace"))
-        cut, scales = decided.noise, query._division().scales(decided.noise)
+        decided = query.decide(PrivacyRequest(epsilon=epsilon, delta=delta, mechanism="laplace"))
+        plan = decided.charge.plan
+        cut, scales = plan.cut, plan.scales
         rows, sums = scales[ROWS], scales["plain 0"] / largest
         size = cut.at_least + 30
         worst = 0.0
@@ -184,9 +188,10 @@ def _laplace_above(x: Any, b: float) -> Any:
 def test_intervals_hold_given_that_the_key_shows(mechanism: Any) -> None:
     """Keys around the threshold, drawn many times: of those that show at least 95 % of the intervals hold."""
     query = ln.table(frame(), unit="taxi").summarize("zone", max_rows=1, **STATS)
-    assert isinstance(query, UnknownKeysSummary)
-    decided = query._charge(PrivacyRequest(epsilon=1, delta=1e-6, mechanism=mechanism))
-    cut, scales = decided.noise, query._division().scales(decided.noise)
+    assert isinstance(query, UnknownKeys)
+    decided = query.decide(PrivacyRequest(epsilon=1, delta=1e-6, mechanism=mechanism))
+    plan = decided.charge.plan
+    cut = plan.cut
     columns = query.asked.columns
     fares, long = columns[0], columns[1]
     for count in (cut.at_least - 6, cut.at_least + 1, cut.at_least + 60):
@@ -204,15 +209,7 @@ def test_intervals_hold_given_that_the_key_shows(mechanism: Any) -> None:
         }
         with seeded(7):
             whole = {part.name: np.full(draws, exact[part.name], dtype=np.int64) for part in query.parts}
-            made = summary_mechanism.publish_shown(
-                *summary_mechanism.show_keys(range(draws), whole, cut, scales),
-                cut,
-                scales,
-                ApproxDP(1.0, 1e-6),
-                names=["zone"],
-                figures=query.asked.figures,
-                columns=columns,
-            )
+            made = shown(query, plan, whole, range(draws))
         truth = {"trips": count, "fares": values.sum() * fares.grid, "fare": 12.0, "long": 0.0, "per_mile": 4.0}
         assert long.half_range == 0.5
         for name, value in truth.items():
@@ -293,20 +290,11 @@ def test_what_has_no_interval_given_that_it_shows_is_refused() -> None:
 def test_a_key_of_one_person_shows_no_more_often_than_promised() -> None:
     """delta = 0.01, 50,000 keys with one row each: more than 640 that show has a chance below 1e-8."""
     query = ln.table(frame(), unit="taxi").summarize("zone", max_rows=1, fares=ln.stats.sum("fare", clip=(0, 50)))
-    assert isinstance(query, UnknownKeysSummary)
+    assert isinstance(query, UnknownKeys)
     for mechanism in ("gaussian", "laplace"):
-        decided = query._charge(PrivacyRequest(epsilon=1, delta=0.01, mechanism=mechanism))  # type: ignore[arg-type]
+        decided = query.decide(PrivacyRequest(epsilon=1, delta=0.01, mechanism=mechanism))  # type: ignore[arg-type]
         with seeded(9):
-            ones, scales = np.ones(50_000, dtype=np.int64), query._division().scales(decided.noise)
-            whole = {part.name: ones for part in query.parts}
-            made = summary_mechanism.publish_shown(
-                *summary_mechanism.show_keys(range(50_000), whole, decided.noise, scales),
-                decided.noise,
-                scales,
-                ApproxDP(1.0, 0.01),
-                names=["zone"],
-                figures=(Figure("fares", "sum", 0),),
-                columns=(Measured("fare", 0.0, 50.0, 1.0, 0, 50),),
-            )
+            ones = np.ones(50_000, dtype=np.int64)
+            made = shown(query, decided.charge.plan, {part.name: ones for part in query.parts}, range(50_000))
         assert 0 < made.bins <= 640
     assert query.limits == Limits.of(max_rows=1, bins=None)

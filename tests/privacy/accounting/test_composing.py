@@ -23,9 +23,9 @@ from leastnoise import ApproxDP, GaussianDP, LaplaceDP, PureDP, SampledGaussianD
 from leastnoise.privacy.accounting import BoundedRangeDP, ThresholdDP
 from leastnoise.privacy.accounting.bracket import epsilon_bracket
 from leastnoise.privacy.accounting.loss_measure import ceiling, floor
-from leastnoise.privacy.accounting.loss_pairs import GaussianPair, SampledGaussianPair
 from leastnoise.privacy.calibration import proof
 from leastnoise.privacy.composition import Composition
+from leastnoise.privacy.loss_pairs import GaussianPair, SampledGaussianPair
 
 
 def total(*parts: Any, delta: float = 1e-6, accuracy: float = 1e-3) -> Composition:

@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from closed_forms import ball
-from leastnoise.privacy.accounting.combining import together
-from leastnoise.privacy.accounting.composing import Tolerance, coarsen, trim
-from leastnoise.privacy.accounting.discretisation import regrid
+from leastnoise.privacy.accounting.composing import coarsen, together, trim
+from leastnoise.privacy.accounting.grids import Tolerance, regrid
 from leastnoise.privacy.accounting.loss_measure import LossMeasure
 
 BITS = 20

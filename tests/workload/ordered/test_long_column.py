@@ -12,10 +12,9 @@ import pytest
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise.testing import seeded
-from leastnoise.workload import Workload
-from leastnoise.workload.ordered import chosen_columns
-from leastnoise.workload.ordered.long_column import LongColumn, long_column
-from leastnoise.workload.ordered.questions import OrderedQuestions
+from leastnoise.workload import Workload, chosen_columns
+from leastnoise.workload.optimal_weights import OrderedQuestions
+from leastnoise.workload.ordered import LongColumn, long_column
 
 
 def dense(column: LongColumn) -> tuple[np.ndarray, np.ndarray]:
@@ -50,7 +49,7 @@ def test_it_is_what_its_matrices_say(kind: Any) -> None:
     rng = np.random.default_rng(1)
     one, other = rng.normal(size=(2, 9))
     np.testing.assert_allclose(column.products(one, other)[0], one @ g @ g.T @ other * step**2)
-    assert column.rounding(one) == pytest.approx(np.abs(one @ g).sum() + abs(one[-1]))
+    assert column.reaches(one) == pytest.approx((np.abs(one @ g).sum(), abs(one[-1])))
     large = rng.integers(-(2**62), 2**62, (9, 2)).astype(object) * 2**40
     exact = s.astype(np.int64).astype(object) @ large
     assert (column.apply(large, 0) == exact).all()

@@ -12,9 +12,9 @@ import pytest
 from leastnoise import errors
 from leastnoise.curator.noise.gaussian import rounded_gaussian
 from leastnoise.testing import seeded
-from leastnoise.workload import GaussianBlocks, Workload, scales_within, squared_cost
-from leastnoise.workload.ordered.ordered_column import OrderedColumn, ordered_column
-from leastnoise.workload.ordered.questions import OrderedQuestions
+from leastnoise.workload import Workload, scales_within
+from leastnoise.workload.optimal_weights import OrderedQuestions
+from leastnoise.workload.ordered import OrderedColumn, ordered_column
 from leastnoise.workload.residuals import block_integers, table_of_blocks
 
 # All tables of one, two and three columns, and of at most three, some columns as prefix sums. RMSE at mu = 1 over all
@@ -133,27 +133,13 @@ def test_what_a_unit_costs_is_safe_and_hardly_more_than_by_brute_force(sizes, ta
     found = [float(row @ row) for row in rows]
     if neighbours == "replace":
         found += [float((one - other) @ (one - other)) for one, other in itertools.combinations(rows, 2)]
-    cost = squared_cost(scales, sizes, neighbours=neighbours, strategies=workload.strategies)
+    cost = workload.squared_cost(scales, neighbours=neighbours)
     assert cost <= 1 / 3
     assert max(found) * (1 - 1e-12) <= cost <= max(found) * 1.01
-    three = squared_cost(scales, sizes, neighbours=neighbours, strategies=workload.strategies, max_rows=3)
-    apart = squared_cost(
-        scales, sizes, neighbours=neighbours, strategies=workload.strategies, max_rows=3, distinct=True
-    )
-    assert apart == three  # rows in distinct cells cost as much as any, where keys are nearly alike
+    three = workload.squared_cost(scales, neighbours=neighbours, parts=3)
     if neighbours == "add-remove":
         everyone = itertools.combinations(range(len(rows)), 3)
         assert max(float(rows[list(each)].sum(axis=0) @ rows[list(each)].sum(axis=0)) for each in everyone) <= three
-
-
-def test_rows_in_distinct_cells_of_ordered_keys_cost_more_than_the_bound_of_plain_counts():
-    workload = Workload({"a": 16, "b": 3}, ways=2, cumulative=["a"]).optimize().workload
-    scales = scales_within(workload.optimize(), Fraction(1))
-    rows = np.concatenate([_matrix(workload, block) / scales[block] for block in scales]).T
-    rng = np.random.default_rng(5)
-    drawn = (rows[rng.choice(len(rows), 5, replace=False)].sum(axis=0) for _ in range(3000))
-    assert max(float(each @ each) for each in drawn) > 12
-    assert squared_cost(scales, workload.sizes, max_rows=5, distinct=True, strategies=workload.strategies) > 24.9
 
 
 @pytest.mark.parametrize(("sizes", "tables", "asked"), SETS)
@@ -164,11 +150,11 @@ def test_tables_come_back_without_bias_at_large_counts(sizes, tables, asked):
     noisy = {}
     for block in workload.blocks:
         below = counts.sum(axis=tuple(i for i, name in enumerate(sizes) if name not in block))
-        noisy[block] = block_integers(np.asarray(below), [workload.column(name) for name in block])
+        noisy[block] = workload.integers(block, np.asarray(below))
         assert noisy[block].shape == workload.block_shape(block)
         exact = _matrix(workload, block).astype(object) @ counts.ravel().astype(object)
         assert noisy[block].ravel().tolist() == [int(each) for each in exact]
-    blocks = GaussianBlocks(workload, scales_within(strategy, Fraction(1))).residuals(noisy)
+    blocks = workload.with_noise(scales_within(strategy, Fraction(1))).residuals(noisy)
     for table in workload.tables:
         exact = counts.sum(axis=tuple(i for i, name in enumerate(sizes) if name not in table))
         made = table_of_blocks(blocks, table, sizes, workload.strategies)
@@ -179,8 +165,8 @@ def test_integers_beyond_doubles_are_exact_and_clamped():
     column = ordered_column(OrderedQuestions("prefix", 4), 16)
     large = np.array([2**45 + 1, 5, 0, 2**44])
     exact = column.matrix.astype(object) @ large.astype(object)
-    assert block_integers(large, [column]).tolist() == exact.tolist()
-    assert np.abs(block_integers(np.full(4, 2**60), [column])).max() <= 2**62
+    assert block_integers(large, {0: column}).tolist() == exact.tolist()
+    assert np.abs(block_integers(np.full(4, 2**60), {0: column})).max() <= 2**62
 
 
 def test_intervals_hold_as_often_as_they_say():
@@ -189,7 +175,7 @@ def test_intervals_hold_as_often_as_they_say():
     # of them (they are seeded). The rounding of the noise adds up to 0.5 % to the coverage. 92 % would be found.
     workload = Workload({"a": 7, "b": 2}, ways=2, cumulative=["a"])
     strategy = workload.optimize()
-    made = GaussianBlocks(strategy.workload, scales_within(strategy, Fraction(1, 900)))
+    made = strategy.workload.with_noise(scales_within(strategy, Fraction(1, 900)))
     shapes = {block: strategy.workload.block_shape(block) for block in made.scales}
     draws = 10_000
     curve, cells = np.zeros((draws, 7)), np.zeros((draws, 7, 2))

@@ -5,33 +5,32 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from leastnoise import errors
-from leastnoise._support import callers, validation
-from leastnoise._support.number_format import percent
+from leastnoise._support import validation
+from leastnoise._support.runtime import user_stacklevel
+from leastnoise._support.text import percent
 from leastnoise._support.validation import Number
-from leastnoise.curator.budget import allocating
+from leastnoise.curator.budget import allocations, kinds
 from leastnoise.curator.budget.account import Account
-from leastnoise.curator.budget.allocation import Allocation, named
+from leastnoise.curator.budget.allocations import Allocation, named
+from leastnoise.curator.budget.charge import BudgetExpectation
 from leastnoise.curator.budget.debit import Debit, check_same_neighbours
-from leastnoise.curator.budget.entry_row import Head, Row
-from leastnoise.curator.budget.history import Entry
-from leastnoise.curator.budget.lines import checked_line
+from leastnoise.curator.budget.deciding import decide
+from leastnoise.curator.budget.entry_row import Row, checked_line
+from leastnoise.curator.budget.history import Entry, statement
+from leastnoise.curator.budget.ledger import Reader
 from leastnoise.curator.budget.opening import AskedTerms, open_ledger, reopened
-from leastnoise.curator.budget.privacy_filter import Cost, Terms
-from leastnoise.curator.budget.promise import strength as strength_of
-from leastnoise.curator.budget.remaining import Remaining
 from leastnoise.curator.budget.shares import Share
-from leastnoise.curator.budget.store import Snapshot
+from leastnoise.curator.budget.state import State
+from leastnoise.curator.budget.terms import Cost, Remaining, Terms
+from leastnoise.curator.budget.terms import strength as strength_of
+from leastnoise.curator.request import PrivacyRequest
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.strength import Strength
-
-if TYPE_CHECKING:
-    from leastnoise.curator.budget.charge import BudgetExpectation
-    from leastnoise.curator.budget.reconciliation import Reconciled
+from leastnoise.privacy.vector_noise import VectorPlanner
 
 
 class Budget:
@@ -79,7 +78,7 @@ class Budget:
         - `epsilon`, `delta`: the most that all releases together may promise away about one unit. With a delta above 0
           the mu^2 of releases adds up, with a delta of 0 their epsilon: a budget for Laplace releases only.
         - `pure_epsilon`: the part of epsilon that is set aside for Laplace releases beside others; all of it makes a
-          budget for nothing else. Without one, Laplace releases alone may spend all of epsilon.
+          budget for nothing else. Without one they pay in mu^2.
         - `threshold_delta`: the part of delta that is set aside for histograms over unknown keys.
         - `unit`, `table`: whom the budget protects and in which table: names, never content. By default those of the
           first release that is paid from it; a release about others is refused.
@@ -98,8 +97,7 @@ class Budget:
             releases=releases,
         )
         account = reopened(Account(open_ledger(path, asked)), asked)
-        where, own = account.ledger.store.location, account.terms
-        account.read(lambda state: asked.check(where, own, lambda name: account.label(name, state)))
+        asked.check(account.ledger.store.location, account.terms, account.state())
         opened = cls(account)
         if releases is not None:
             opened._warn_if_wasteful()
@@ -136,17 +134,17 @@ class Budget:
     @property
     def unit(self) -> str | None:
         """Whom the budget protects: as opened, or as its first release named it; None before either."""
-        return self._named("unit")
+        return self._account.state().unit
 
     @property
     def table(self) -> str | None:
         """The table that the budget is about: as opened, or as its first release named it; None before either."""
-        return self._named("table")
+        return self._account.state().table
 
     @property
     def closed(self) -> bool:
         """Whether nothing is released until `reopen`."""
-        return self._account.read(self._account.closing) is not None
+        return self._account.state().closing is not None
 
     def close(self, *, reason: str) -> None:
         """Refuse every release from now on, allocations' too, until `reopen`.
@@ -155,10 +153,10 @@ class Budget:
         """
         words = checked_line("reason", reason)
 
-        def make(state: Snapshot, head: Head, last: Row | None) -> Row:
-            if self._account.closing(state) is not None:
+        def make(state: State, reader: Reader) -> Row:
+            if state.closing is not None:
                 raise errors.InvalidParameter(f"The budget {self.name!r} is closed already.")
-            return self._account.neutral(state, head, "close", "", words)
+            return self._account.entry(state, reader, "close", "", words)
 
         self._account.append(make)
 
@@ -171,11 +169,10 @@ class Budget:
         """
         words = checked_line("reason", reason)
 
-        def make(state: Snapshot, head: Head, last: Row | None) -> Row:
-            closing = self._account.closing(state)
-            if closing is None:
+        def make(state: State, reader: Reader) -> Row:
+            if state.closing is None:
                 raise errors.InvalidParameter(f"The budget {self.name!r} is not closed. Nothing has to be reopened.")
-            return self._account.neutral(state, head, "reopen", closing.release, words)
+            return self._account.entry(state, reader, "reopen", state.closing.release, words)
 
         self._account.append(make)
 
@@ -186,7 +183,6 @@ class Budget:
         share: Share,
         people: list[str] | tuple[str, ...] | str = (),
         expires: Any = None,
-        path: str | os.PathLike[str] | None = None,
         note: str = "",
     ) -> Budget:
         """A part of this budget with limits of its own, debited here in full; what it does not use may return.
@@ -196,17 +192,15 @@ class Budget:
         - `people`: who may spend from it: users of this machine, with PostgreSQL roles. Nobody named: whoever may spend
           from the budget. (A file cannot enforce that; a server does.)
         - `expires`: a day, or a moment, from whose end on nothing is paid from it.
-        - `path`: a new file, for somebody without a connection to this ledger: the allocation is spent from there
-          alone, and can never be returned. It is good for one copy: nothing can stop two copies from both spending.
         - `note`: a line for the history.
         """
-        return allocating.allocate(self, name, share=share, people=people, expires=expires, path=path, note=note)
+        return allocations.allocate(self, name, share=share, people=people, expires=expires, note=note)
 
     @property
     def allocations(self) -> list[Allocation]:
         """The parts of this budget, and theirs, in the order in which they were made."""
         within, found = {self._account.id}, []
-        for each in self._account.read(self._account.allocations):
+        for each in self._account.state().allocations:
             if each.parent in within:
                 within.add(each.id)
                 found.append(each)
@@ -224,24 +218,14 @@ class Budget:
 
         - `note`: a line for the history.
         """
-        allocating.return_unused(self, note=note)
-
-    def reconcile(self, *paths: str | os.PathLike[str]) -> list[Reconciled]:
-        """Look at the files of allocations: what each has spent, and whether two copies of one did, which closes this.
-
-        - `paths`: files that `allocate` with a `path` made, as they came back.
-        """
-        from leastnoise.curator.budget import reconciliation
-
-        return reconciliation.reconcile(self, paths)
+        allocations.return_unused(self, note=note)
 
     def history(self) -> list[Entry]:
         """Every entry: when, who, what, how much, by which query, under which release id, with which note.
 
         Of a budget with allocations theirs too, by their names; of an allocation its own, in parts of the allocation.
         """
-        entries: list[Entry] = self._account.read(self._account.entries)
-        return entries
+        return self._account.entries()
 
     def verify(self) -> str:
         """Check the whole ledger: pages, terms, the chain of hashes, all sums and caps. LedgerBroken says which entry.
@@ -274,11 +258,7 @@ class Budget:
         - `mechanism`: "gaussian", "laplace", or "auto": Gaussian, or Laplace where that has less noise and takes
           nothing from later releases.
         """
-        from leastnoise.curator.budget import charge, kinds
-        from leastnoise.curator.request import PrivacyRequest
-
-        decide = partial(
-            charge.decide,
+        planner = VectorPlanner.of(
             bins=validation.integer("bins", bins),
             integers=integers,
             sensitivity=sensitivity,
@@ -288,27 +268,26 @@ class Budget:
         request = PrivacyRequest(
             epsilon=epsilon, delta=delta, sigma=sigma, mechanism=mechanism, budget=self, share=share
         )
-        decided = decide(request)
+        decided = decide(request, planner)
         spent = self._spent() + decided.cost
         left = Remaining.of(spent, self.terms) if self.terms.allows(spent) else None
-        own = charge.error_of(decided.noise)
-        other = kinds.beside(request, decided.cost, own, lambda asked: charge.error_of(decide(asked).noise))
-        return charge.BudgetExpectation(decided.noise, float(self.terms.share(decided.cost, spent)), left, other)
+        own = decided.plan.error
+        other = kinds.beside(request, decided.cost, own, lambda asked: decide(asked, planner).plan.error)
+        return BudgetExpectation(decided.plan, float(self.terms.share(decided.cost)), left, other)
 
     def _check(self, debit: Debit) -> None:
         """Refuse what `_debit` would; nothing is debited."""
         check_same_neighbours(debit.neighbours, self.terms)
         self._account.check(replace(debit, file=self._file))
 
-    def _debit(self, debit: Debit) -> Cost:
-        """Write one release into the ledger; committed when this returns. What the first one cost. Only `charge` calls
-        it."""
+    def _debit(self, debit: Debit) -> None:
+        """Write one release into the ledger; committed when this returns. Only `charge` calls it."""
         check_same_neighbours(debit.neighbours, self.terms)
-        return self._account.debit(replace(debit, file=self._file))
+        self._account.debit(replace(debit, file=self._file))
 
     def _close(self, release: str, why: str) -> None:
         """Refuse every debit from now on, until `reopen`. Only `charge.Receipt` calls it."""
-        self._account.append(lambda state, head, _: self._account.neutral(state, head, "close", release, why))
+        self._account.append(lambda state, reader: self._account.entry(state, reader, "close", release, why))
 
     def _how_to_reopen(self, closed: str) -> str:
         return self._account.how_to_reopen(closed)
@@ -334,32 +313,22 @@ class Budget:
         return budget_page.write(path, self, title=title)
 
     def __str__(self) -> str:
-        from leastnoise.curator.budget.statement import statement
-
         return statement(self)
 
     @property
     def strength(self) -> Strength:
         """How strong the promise is of all that it allows together, allocations included."""
-        return strength_of(self._account.whole, self._first())
+        return strength_of(self._account.whole)
 
     def _warn_if_wasteful(self) -> None:
         """Warn of a plan that has less noise with the other kind of budget, while that can be chosen."""
-        from leastnoise.curator.budget.kinds import plan
+        found = kinds.plan(self.terms)
+        if found is not None and found.other_is_less and not self._paid():
+            warnings.warn(found.in_words(paid=False), errors.Wasteful, stacklevel=user_stacklevel())
 
-        found = plan(self.terms)
-        if found is not None and found.other_is_less and self._first() is None:
-            warnings.warn(found.in_words(paid=False), errors.Wasteful, stacklevel=callers.outside())
-
-    def _first(self) -> Cost | None:
-        """What the first release cost, which decides what is promised; None before it."""
-        first: Cost | None = self._account.read(self._account.first_cost)
-        return first
+    def _paid(self) -> bool:
+        """Whether something was paid or allocated, so that the kind is settled."""
+        return self._account.state().paid
 
     def _spent(self) -> Cost:
-        spent: Cost = self._account.read(self._account.spent)
-        return spent
-
-    def _named(self, name: str) -> str | None:
-        label: str | None = self._account.read(lambda state: self._account.label(name, state))
-        return label
+        return self._account.spent()

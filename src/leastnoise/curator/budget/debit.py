@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from leastnoise import errors
-from leastnoise.curator.budget import privacy_filter
-from leastnoise.curator.budget.entry_row import Row, written_details
-from leastnoise.curator.budget.privacy_filter import Cost, Terms
+from leastnoise.curator.budget.terms import LEAST_SHARE, Cost, Terms, spendable
 from leastnoise.privacy.neighbours import Neighbours
 
 NOTHING = Fraction(1, 10**18)  # a share that is left by rounding alone
@@ -29,35 +27,19 @@ class Debit:
     note: str = ""
     file: str = ""
 
-    def entry(
-        self, number: int, at: str, before: Cost, terms: Terms, budget: str, *, account: str = "", who: str = ""
-    ) -> Row:
-        """The entry that follows those which have spent `before`; BudgetExhausted where both are more than is allowed.
+    def check(self, before: Cost, terms: Terms, budget: str) -> None:
+        """Refuse what costs more than is left after those which have spent `before`, or too little of a part.
 
-        It is made under the writer's lock, so that no other entry comes between.
+        Asked under the writer's lock, so that no other entry comes between.
         """
-        if not terms.can_count(self.cost):
-            raise errors.NotProved(
-                "The cost of this release does not tell what it takes of epsilon, so the budget cannot count it. "
-                "Nothing was debited and nothing released."
+        if terms.part is not None and self.cost.draws_less(LEAST_SHARE, terms.whole_caps):
+            raise errors.InvalidParameter(
+                f"This share of the allocation {budget!r} is less than {float(LEAST_SHARE):g} of the "
+                "whole budget, which every release takes at least: that bounds how often the rows are read for one "
+                "budget. Nothing was debited and nothing released. Take a larger share, or pay from a larger part.",
+                parameter="share",
             )
-        spent = before + self.cost
-        if not terms.allows(spent):
-            raise exhausted(self.cost, before, terms, budget)
-        return Row(
-            number=number,
-            created_at=at,
-            kind="release",
-            release=self.release,
-            query=self.query,
-            noise=self.noise,
-            unit=self.unit or "",
-            table=self.table or "",
-            cost=self.cost,
-            spent=spent,
-            account=account,
-            details=written_details({"who": who, "note": self.note, "file": self.file}),
-        )
+        check_fits(self.cost, before, terms, budget)
 
 
 def check_same_neighbours(neighbours: Neighbours, terms: Terms) -> None:
@@ -71,18 +53,24 @@ def check_same_labels(unit: str | None, table: str | None, label: Callable[[str]
         _check_same(name, value, label(name) if value else None)
 
 
-def exhausted(cost: Cost, before: Cost, terms: Terms, name: str) -> errors.BudgetExhausted:
+def check_fits(cost: Cost, before: Cost, terms: Terms, budget: str) -> None:
+    """BudgetExhausted where a cost and those before it are more than is allowed."""
+    if not terms.allows(before + cost):
+        raise _exhausted(cost, before, terms, budget)
+
+
+def _exhausted(cost: Cost, before: Cost, terms: Terms, name: str) -> errors.BudgetExhausted:
     """The error for a release that costs more than is left in the budget of this name after those of `before`."""
-    fits = terms.largest_share(cost, before)
-    largest = privacy_filter.spendable(fits) if fits >= privacy_filter.LEAST_SHARE else 0.0
-    left, shares = terms.left(before), terms.shares(cost)
-    rests = left.shares(terms.caps)
-    asked, rest = (_percent(part, shares, terms, 10) for part in (shares, rests))
+    left = terms.left(before)
+    fits = cost.largest_share(left, terms.caps)
+    largest = spendable(fits) if fits >= LEAST_SHARE else 0.0
+    shares, rests = terms.shares(cost), terms.shares(left)
+    asked, rest = (_percent(part, shares, 10) for part in (shares, rests))
     if asked == rest:
-        asked, rest = (_percent(part, shares, terms, 17) for part in (shares, rests))
+        asked, rest = (_percent(part, shares, 17) for part in (shares, rests))
     refusal = errors.BudgetExhausted(
         f"This release asks for {asked}; the budget {name!r} has {rest} left. "
-        + (f"The largest share that fits is {largest!r}. " if largest else _nothing_fits(cost, left, terms))
+        + (f"The largest share that fits is {largest!r}. " if largest else "Nothing more can be released. ")
         + "Another budget would not undo the losses of this one: what both tell about a person adds up.",
         parameter="share",
         example={"share": largest} if largest else (),
@@ -114,20 +102,10 @@ _CURES: dict[str, tuple[str, Callable[[str], errors.Example | tuple[()]]]] = {
 }
 
 
-def _nothing_fits(cost: Cost, left: Cost, terms: Terms) -> str:
-    if terms.pure_instead and left.pure and not terms.is_pure(cost):
-        return (
-            "Its releases so far are all of Laplace noise, and more than Gaussian ones may be added to: only Laplace "
-            "noise on keys that are listed can be released from it. "
-        )
-    return "Nothing more can be released. "
-
-
-def _percent(shares: tuple[Fraction, ...], drawn: tuple[Fraction, ...], terms: Terms, digits: int) -> str:
-    """The shares of what is drawn on; a release that Laplace releases alone could pay for has two ways to."""
+def _percent(shares: tuple[Fraction, ...], drawn: tuple[Fraction, ...], digits: int) -> str:
+    """The shares of what is drawn on."""
     named = zip(("mu^2", "pure epsilon", "threshold delta"), shares, drawn, strict=True)
-    word = " or " if terms.pure_instead and drawn[1] else " and "
-    return word.join(f"{in_percent(share, digits)} % of {name}" for name, share, asked in named if asked)
+    return " and ".join(f"{in_percent(share, digits)} % of {name}" for name, share, asked in named if asked)
 
 
 def in_percent(share: Fraction | float, digits: int) -> str:

@@ -14,16 +14,19 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 from leastnoise import errors
-from leastnoise._support.directed_rounding import round_down
-from leastnoise._support.number_format import percent_at_most, rounded
-from leastnoise.curator.budget.budget import Budget
-from leastnoise.curator.budget.privacy_filter import LEAST_SHARE, Cost, Terms
-from leastnoise.curator.budget.promise import strength
+from leastnoise._support.rounding import round_down
+from leastnoise._support.text import percent_at_most, rounded
+from leastnoise.curator.budget.terms import LEAST_SHARE, Cost, Terms, strength
 from leastnoise.curator.request import PrivacyRequest
-from leastnoise.privacy import noise_choice
+from leastnoise.privacy.strength import Strength
+from leastnoise.privacy.vector_noise import VectorPlanner
+
+if TYPE_CHECKING:
+    from leastnoise.curator.budget.budget import Budget
+    from leastnoise.curator.budget.debit import Debit
 
 DELTA = 1e-6  # of the other kind of a budget that has none
 _LESS = 0.99  # a smaller difference is not worth a sentence
@@ -94,14 +97,13 @@ def beside(request: PrivacyRequest, cost: Cost, own: float, error: Error) -> Oth
         return None
     terms = budget.terms
     other = other_terms(terms)
-    share = terms.share(cost, Cost())
-    already_laplace = not terms.laplace_only and terms.is_pure(cost)
-    if other is None or request.mechanism != "auto" or already_laplace or share > 1 or budget._first() is not None:
+    share = terms.share(cost)
+    if other is None or request.mechanism != "auto" or share > 1 or budget._paid():
         return None
-    own_strength, other_strength = strength(terms, None), strength(other, None)
+    own_strength, other_strength = strength(terms), strength(other)
     if other_strength.protects_nobody and not own_strength.protects_nobody:
         return None
-    instead, number = _Unspent(other), (terms.releases or 1) - 1
+    instead, number = cast("Budget", _Unspent(other)), (terms.releases or 1) - 1
     rest = (1 - share) / number if number else Fraction(0)
     try:
         with warnings.catch_warnings():
@@ -118,19 +120,18 @@ def beside(request: PrivacyRequest, cost: Cost, own: float, error: Error) -> Oth
     return OtherKind(mechanism, float(other.delta), here, others, number, (other_strength.found, own_strength.found))
 
 
-class _Unspent(Budget):
-    """A budget that is in no ledger: nothing is spent of it, and nothing can be; for what its terms would buy."""
+@dataclass(frozen=True, slots=True)
+class _Unspent:
+    """A budget that is in no ledger, of which nothing can be spent: for what its terms would buy."""
 
-    __slots__ = ()
+    terms: Terms
 
-    def __init__(self, terms: Terms) -> None:
-        self._account = SimpleNamespace(terms=terms, whole=terms)  # type: ignore[assignment]
+    @property
+    def strength(self) -> Strength:
+        return strength(self.terms)
 
-    def _spent(self) -> Cost:
-        return Cost()
-
-    def _first(self) -> None:
-        return None
+    def _debit(self, debit: Debit) -> None:
+        raise NotImplementedError
 
 
 def _paid_from(budget: Budget, request: PrivacyRequest, share: Fraction) -> PrivacyRequest:
@@ -176,10 +177,7 @@ def plan(terms: Terms) -> Plan | None:
 
 def _std(terms: Terms) -> float:
     """On one count, of a share of one over the planned releases."""
-    many, one = terms.releases or 1, {"bins": 1, "integers": True, "sensitivity": 1, "l1_sensitivity": 1}
-    laplace = noise_choice.choose(**one, epsilon=round_down(terms.epsilon / many), delta=0)  # type: ignore[arg-type]
+    many, one = terms.releases or 1, VectorPlanner(bins=1, integers=True, sensitivity=1.0, l1_sensitivity=1.0)
     if terms.laplace_only:
-        return laplace.distribution.std
-    gaussian = noise_choice.choose(**one, mu_squared=terms.mu**2 / many, mechanism="gaussian")  # type: ignore[arg-type]
-    alone = terms.pure_instead and many == 1  # all of such a budget buys Laplace noise, too
-    return min(gaussian.distribution.std, laplace.distribution.std) if alone else gaussian.distribution.std
+        return one.laplace(round_down(terms.epsilon / many)).error
+    return one.gaussian(terms.mu**2 / many).error

@@ -1,107 +1,122 @@
-"""The ledger: a chain of hashes over everything written, wherever it is kept.
+"""The ledger: what its entries say, wherever they are kept, and the one way to add one.
 
-The table `head` repeats the last number and hash, so that cutting off the tail shows too. The first link and the last
-are checked at every look, so that edited terms and an edited end stop every release; what lies between is for `verify`.
+Opening it reads and checks every entry. Each later look checks that the last entry it saw is still there as it was, and
+every one since; the table `head` repeats the last number and hash, so that cutting off the tail shows too.
+
+It is kept in a file (`sqlite_store.py`) or on a server (`postgres_store.py`). A store begins a transaction, reads,
+appends one entry, and commits; it decides nothing. What the entries say, and which may follow, is one code over both
+(`state.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
 
 from leastnoise import errors
-from leastnoise.curator.budget.entry_row import COLUMNS, Head, Row, root_hash
-from leastnoise.curator.budget.store import Conflict, Snapshot, Store
+from leastnoise.curator.budget.entry_row import COLUMNS, Head, Row
+from leastnoise.curator.budget.state import State, WrongEntry, WrongTerms, fold
+from leastnoise.curator.budget.terms import can_be_kept
+
+Query = Callable[[str, Sequence[Any]], Iterable[tuple[Any, ...]]]
+LISTED = ", ".join(f'"{name}"' for name in (*COLUMNS, "hash"))
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """One state of what is kept, inside a transaction."""
+
+    query: Query  # SQL with a ? for each value
+    who: str  # is at the other end: a user of this machine, a role of the server
+    now: datetime  # by the clock of whatever keeps the ledger, in UTC
+
+    def terms(self) -> list[tuple[Any, ...]]:
+        return list(self.query("SELECT name, value FROM terms", []))
+
+    def heads(self) -> list[tuple[Any, ...]]:
+        """One, in a sound ledger."""
+        return list(self.query("SELECT number, hash FROM head", []))
+
+    def last_number(self) -> int:
+        """That of the last entry; 0 where there is none."""
+        ((number,),) = self.query("SELECT coalesce(max(number), 0) FROM entries", [])
+        return int(number)
+
+    def entries(self, since: int = 1) -> Iterable[tuple[Any, ...]]:
+        """The fields of the entries from this number on, each with the hash that is written beside it."""
+        return self.query(f"SELECT {LISTED} FROM entries WHERE number >= ? ORDER BY number", [since])
+
+
+class Conflict(errors.LedgerBusy):
+    """Another writer came between, and all of this transaction was taken back: it may be tried again."""
+
+
+class Writer(Protocol):
+    """A transaction that writes: what it saw is still true when its entry is committed."""
+
+    @property
+    def reader(self) -> Reader: ...
+
+    def append(self, fields: Sequence[Any], head: Head) -> None:
+        """Add one entry, whose fields are those of COLUMNS, and make it the head."""
+
+
+class Store(Protocol):
+    """Where one ledger is kept. `name` and `location` are for people: neither has a password in it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def location(self) -> str: ...
+
+    def reading(self) -> AbstractContextManager[Reader]:
+        """One state of the ledger."""
+
+    def writing(self) -> AbstractContextManager[Writer]:
+        """The only writer: committed, and durable, when the block ends; whatever it raises leaves all as it was."""
+
+    def check_writable(self) -> None:
+        """Refuse a ledger that this user cannot write to. Nothing is written."""
+
+    def check_pages(self) -> bool:
+        """Whether what keeps the ledger finds its own pages sound."""
+
 
 MAX_CONFLICTS = 20  # with other writers, after each of which a server takes all back
-Make = Callable[[Snapshot, Head, Row | None], Row]
+Make = Callable[[State, Reader], Row]
 
 
 class Ledger:
-    """A ledger that exists."""
+    """A ledger that exists, and what it said when it was last looked at."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        with store.reading() as state:
-            self.terms = self.read_terms(state)
-            self.root = root_hash(self.terms)
-            changes = state.with_kind("terms")
-            self._change = self.entry(state, changes[-1]) if changes else None
-            self._looked = state.last_number() or 0  # up to this entry no later one changes the terms
-
-    @property
-    def current_terms(self) -> dict[str, str]:
-        """Those that it was begun with, or that its last entry about terms says (`opening.revised`)."""
-        if self._change is None:
-            return self.terms
-        changed = self._change.facts.get("terms")
-        return dict(changed) if isinstance(changed, dict) else {}
-
-    def read_terms(self, state: Snapshot) -> dict[str, str]:
-        """What the ledger was begun with."""
-        terms = dict(state.terms())
-        if not all(isinstance(word, str) for pair in terms.items() for word in pair):
-            raise self.broken("its terms are not as they were written")
-        return terms
-
-    def head(self, state: Snapshot) -> tuple[Head, Row | None]:
-        """The last number and hash, and the entry they belong to."""
-        if self.read_terms(state) != self.terms:
-            raise self.replaced()
-        stored = state.heads()
-        if len(stored) != 1 or state.last_number() != (stored[0][0] or None):
-            raise self.broken("its end was cut off or added to by hand")
-        head = Head(*stored[0])
-        if state.with_kind("terms", after=self._looked):
-            raise errors.BudgetMismatch(
-                f"The budget {self.store.location!r} was reopened with other terms since it was opened here, by which "
-                "noise and costs are others. Nothing was debited and nothing released. Open it again."
-            )
-        self._looked = head.number
-        if head.number == 0:
-            if head.hash != self.root:
-                raise self.broken("its terms are not as they were written")
-            return head, None
-        self._check_link(state, 1)
-        last, written = self._check_link(state, head.number)
-        if written != head.hash:
-            raise self.broken(f"entry {head.number} is not as it was written")
-        return head, last
-
-    def entry(self, state: Snapshot, number: int) -> Row:
-        """Entry `number`, whose hash follows from its fields and the hash before it."""
-        return self._check_link(state, number)[0]
-
-    def _check_link(self, state: Snapshot, number: int) -> tuple[Row, str]:
-        found = {row.number: (row, written) for row, written in self.rows(state, since=number - 1, until=number)}
-        row, written = found.get(number, (None, ""))
-        previous = self.root if number == 1 else found.get(number - 1, (None, ""))[1]
-        if row is None or row.hash_after(previous) != written:
-            raise self.broken(f"entry {number} is not as it was written, or what is before it")
-        return row, written
-
-    def rows(self, state: Snapshot, *, since: int = 1, until: int = 2**62) -> Iterator[tuple[Row, str]]:
-        """The entries with these numbers, each with the hash that is written beside it."""
-        for values in state.rows(since=since, until=until):
+        with store.reading() as reader:
+            self.terms = self._read_terms(reader)  # that it was begun with
             try:
-                yield Row.from_fields(values[: len(COLUMNS)]), values[-1]
-            except (TypeError, ValueError):
-                raise self.broken(f"entry {values[0]} is not as it was written") from None
+                self._state = State.begun(self.terms)
+            except WrongTerms:
+                raise self.broken("its terms are not as they were written") from None
+            self._state = self._now(reader)
 
-    def chained(self, state: Snapshot, after: int = 0) -> Iterator[Row]:
-        """The entries after this number up to the end, each as it was written: an index, which no hash covers, may lead
-        past them."""
-        number, previous = after, state.hash_of(after) if after else self.root
-        for row, written in self.rows(state, since=after + 1):
-            number += 1
-            if row.number != number or row.hash_after(previous or "") != written:
-                raise self.broken(f"entry {number} is not as it was written, or what is before it")
-            previous = written
-            yield row
-        if state.heads() != [(number, previous)]:
-            raise self.broken("its end was cut off or added to by hand")
+    def state(self) -> State:
+        """What it says now."""
+        with self.store.reading() as reader:
+            return self._keep(self._now(reader))
 
-    def append(self, make: Make) -> tuple[Row, Head]:
+    def checked(self) -> tuple[State, list[Row]]:
+        """What it says now, and all its entries, each of which is checked anew."""
+        with self.store.reading() as reader:
+            state, stored = self._keep(self._now(reader)), list(reader.entries())
+        if self._folded(State.begun(self.terms), stored).head != state.head:
+            raise self.broken("an earlier entry was changed since it was opened")
+        return state, [Row.from_fields(fields[: len(COLUMNS)]) for fields in stored]
+
+    def append(self, make: Make) -> State:
         """Write the entry that `make` returns for the present end of the ledger; durable when this returns.
 
         Nobody else writes between what `make` saw and the commit. Whatever it raises leaves the ledger as it was.
@@ -111,17 +126,74 @@ class Ledger:
                 return self._append(make)
         return self._append(make)
 
-    def _append(self, make: Make) -> tuple[Row, Head]:
-        with self.store.writing() as draft:
-            head, last = self.head(draft.snapshot)
-            row = make(draft.snapshot, head, last)
+    def _append(self, make: Make) -> State:
+        with self.store.writing() as writer:
+            state = self._now(writer.reader)
+            row = make(state, writer.reader)
             check_text(row)
-            new = Head(row.number, row.hash_after(head.hash))
-            draft.append(row.to_fields(), new)
-        return row, new
+            head, fields = Head(row.number, row.hash_after(state.head.hash)), row.to_fields()
+            after = _following(state, [*fields, head.hash])
+            writer.append(fields, head)
+        return self._keep(after)
 
-    def replaced(self) -> errors.LedgerBroken:
+    def check(self, make: Make) -> None:
+        """Refuse the entry where `append` would; nothing is written."""
+        self.store.check_writable()
+        with self.store.reading() as reader:
+            state = self._now(reader)
+            row = make(state, reader)
+            check_text(row)
+            _following(state, [*row.to_fields(), row.hash_after(state.head.hash)])
+
+    def _now(self, reader: Reader) -> State:
+        """The state that was last seen, and what came since."""
+        seen = self._state
+        if self._read_terms(reader) != self.terms:
+            raise self._replaced()
+        heads = reader.heads()
+        if len(heads) != 1 or heads[0][0] != reader.last_number():
+            raise self.broken("its end was cut off or added to by hand")
+        if heads[0][0] < seen.head.number:
+            raise self._replaced()
+        state = self._folded(seen, self._since(seen, reader))
+        if state.head != heads[0]:
+            number = state.head.number
+            raise self._wrong(number) if number else self.broken("its terms are not as they were written")
+        return state
+
+    def _since(self, seen: State, reader: Reader) -> Iterator[Any]:
+        """The entries after the last that was seen, which must be there as it was."""
+        entries = iter(reader.entries(since=max(1, seen.head.number)))
+        if seen.last is not None:
+            *fields, written = next(entries, (None,))
+            if fields and written != seen.head.hash:
+                raise self._replaced()
+            if fields != seen.last.to_fields():
+                raise self._wrong(seen.head.number)
+        return entries
+
+    def _folded(self, state: State, entries: Any) -> State:
+        try:
+            return fold(state, entries)
+        except WrongEntry as wrong:
+            raise self._wrong(wrong.number) from None
+
+    def _keep(self, state: State) -> State:
+        if state.head.number >= self._state.head.number:  # another thread may have seen more
+            self._state = state
+        return state
+
+    def _read_terms(self, reader: Reader) -> dict[str, str]:
+        terms = dict(reader.terms())
+        if not all(isinstance(word, str) for pair in terms.items() for word in pair):
+            raise self.broken("its terms are not as they were written")
+        return terms
+
+    def _replaced(self) -> errors.LedgerBroken:
         return self.broken("another copy took its place since it was opened")
+
+    def _wrong(self, number: int) -> errors.LedgerBroken:
+        return self.broken(f"entry {number} is not as it was written, or what is before it")
 
     def broken(self, what: str) -> errors.LedgerBroken:
         return errors.LedgerBroken(
@@ -131,10 +203,21 @@ class Ledger:
         )
 
 
+def _following(state: State, stored: list[Any]) -> State:
+    """The state after an entry that is about to be written: by the rules by which it will be read."""
+    try:
+        return fold(state, [stored])
+    except WrongEntry as wrong:
+        raise errors.NotProved(
+            f"Entry {wrong.number} may not follow those that the ledger has, so it is not written. Nothing was debited "
+            "and nothing released."
+        ) from None
+
+
 def check_text(row: Row) -> None:
     """Refuse what a ledger cannot keep: names of tables and units, and questions, may have any characters."""
     for words in row.to_fields():
-        if isinstance(words, str) and ("\0" in words or any("\ud800" <= sign <= "\udfff" for sign in words)):
+        if isinstance(words, str) and not can_be_kept(words):
             raise errors.InvalidParameter(
                 f"No ledger can keep {words!r}: it has a character 0, or half of one that is written in two. Nothing "
                 "was debited and nothing released. Give the table, its unit and its columns other names."

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import os
 import secrets
-from dataclasses import replace
 
 from leastnoise import errors
 from leastnoise.curator.budget import postgres_url
-from leastnoise.curator.budget.account import Account, written_time
+from leastnoise.curator.budget.account import Account
 from leastnoise.curator.budget.budget import Budget
-from leastnoise.curator.budget.entry_row import Head, Row, written_details
-from leastnoise.curator.budget.postgres_store import PostgresDraft, PostgresStore
-from leastnoise.curator.budget.store import Snapshot
+from leastnoise.curator.budget.entry_row import COLUMNS, Head, Row, written_details, written_time
+from leastnoise.curator.budget.ledger import Reader
+from leastnoise.curator.budget.postgres_store import PostgresStore, PostgresWriter
+from leastnoise.curator.budget.state import State
+
+_KIND = COLUMNS.index("kind")
 
 
 def move(source: str | os.PathLike[str], target: str) -> Budget:
@@ -38,43 +40,48 @@ def move(source: str | os.PathLike[str], target: str) -> Budget:
         return _there_already(account, target, store.location)
     with store.importing(account.ledger.terms, account.whole) as draft:
         moved, head = _sealed(account, draft, store.location)
-        arrived = replace(
-            moved,
+        arrived = moved._replace(
             number=moved.number + 1,
-            created_at=written_time(draft.snapshot.now),
+            created_at=written_time(draft.reader.now),
             kind="arrive",
             query=f"moved from {account.name}",
-            details=written_details({"who": draft.snapshot.who}),
+            details=written_details({"who": draft.reader.who}),
         )
         draft.insert(moved.to_fields(), head)
         draft.insert(arrived.to_fields(), Head(arrived.number, arrived.hash_after(head.hash)))
     return Budget.open(target)
 
 
-def _sealed(account: Account, draft: PostgresDraft, target: str) -> tuple[Row, Head]:
+def _sealed(account: Account, draft: PostgresWriter, target: str) -> tuple[Row, Head]:
     """Copy all entries and seal the file, all under its lock; the entry that seals it, which is not copied."""
 
-    def copy(state: Snapshot, until: int) -> None:
-        for row, written in account.ledger.rows(state, until=until):
-            draft.insert(row.to_fields(), Head(row.number, written))
+    def copy(reader: Reader) -> None:
+        for *fields, written in reader.entries():
+            if fields[_KIND] != "move":
+                draft.insert(fields, Head(fields[0], written))
 
-    def make(state: Snapshot, head: Head, last: Row | None) -> Row:
-        copy(state, head.number)
-        return account.neutral(state, head, "move", secrets.token_hex(8), target)
+    def make(state: State, reader: Reader) -> Row:
+        copy(reader)
+        return account.entry(state, reader, "move", secrets.token_hex(8), target)
 
-    head, last = account.read(account.ledger.head)
-    if last is None or last.kind != "move":
-        return account.ledger.append(make)
-    if last.query != target:  # only the move that did not arrive can be done again
-        raise errors.BudgetClosed(f"The budget {account.name!r} was moved to {last.query}, and this ledger is sealed.")
-    account.read(lambda state: copy(state, head.number - 1))
-    return last, head
+    state = account.state()
+    if state.moving is None:
+        state = account.append(make)  # of the terms whose caps the server has
+    elif state.moving.query != target:  # only the move that did not arrive can be done again
+        raise errors.BudgetClosed(
+            f"The budget {account.name!r} was moved to {state.moving.query}, and this ledger is sealed."
+        )
+    else:
+        with account.ledger.store.reading() as reader:
+            copy(reader)
+    assert state.moving is not None
+    return state.moving, state.head
 
 
 def _there_already(account: Account, target: str, location: str) -> Budget:
     """The budget there, if it is this one and arrived, though nobody was told."""
-    _, last = account.read(account.ledger.head)
-    if last is not None and last.kind == "move" and last.query == location:
+    moving = account.state().moving
+    if moving is not None and moving.query == location:
         there = Budget.open(target)
         if there._account.ledger.terms == account.ledger.terms:
             return there

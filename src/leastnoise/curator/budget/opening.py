@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -13,14 +13,13 @@ from typing import Any
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
-from leastnoise.curator.budget import postgres_url, privacy_filter
+from leastnoise.curator.budget import postgres_url
 from leastnoise.curator.budget.account import Account
-from leastnoise.curator.budget.entry_row import Head, Row
-from leastnoise.curator.budget.ledger import Ledger
-from leastnoise.curator.budget.privacy_filter import Terms
-from leastnoise.curator.budget.promise import strength
+from leastnoise.curator.budget.entry_row import Row
+from leastnoise.curator.budget.ledger import Ledger, Reader
 from leastnoise.curator.budget.sqlite_store import SqliteStore
-from leastnoise.curator.budget.store import Snapshot
+from leastnoise.curator.budget.state import State
+from leastnoise.curator.budget.terms import Terms, strength, typed
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.strength import warn_if_weak
 
@@ -45,16 +44,7 @@ class AskedTerms:
 
     def terms(self) -> Terms:
         """The terms of a new budget."""
-        return Terms.of(
-            epsilon=self.epsilon,
-            delta=self.delta,
-            pure_epsilon=self.pure_epsilon,
-            threshold_delta=self.threshold_delta,
-            unit=self.unit,
-            table=self.table,
-            neighbours=self.neighbours,
-            releases=self.releases,
-        )
+        return Terms.of(**{name: getattr(self, name) for name in self.__slots__})
 
     def revised(self, own: Terms) -> Terms:
         """The budget's own terms, or what is asked for where they may be reopened with that (`Terms.may_follow`): the
@@ -69,8 +59,8 @@ class AskedTerms:
                 asked = replace(self, **named, releases=plan).terms()  # type: ignore[arg-type]
         return asked if asked.may_follow(own) else own
 
-    def check(self, location: str, terms: Terms, label: Callable[[str], str | None]) -> None:
-        """Refuse limits or names that are not those of this ledger; `label` gives its unit and its table."""
+    def check(self, location: str, terms: Terms, state: State) -> None:
+        """Refuse limits or names that are not those of this ledger, which says the unit and the table."""
         laplace_only = validation.is_zero(self.delta)
         for name in ("epsilon", "delta", "pure_epsilon", "threshold_delta"):
             value: Number | None = getattr(self, name)
@@ -78,11 +68,11 @@ class AskedTerms:
             if value is None or (zero and not self.has_limits) or (zero and laplace_only and name == "pure_epsilon"):
                 continue
             own: Fraction = getattr(terms, name)
-            if (Fraction(0) if zero else privacy_filter.typed(name, value)) != own:
+            if (Fraction(0) if zero else typed(name, value)) != own:
                 raise _differs(location, name, float(own), value)
         names: Mapping[str, tuple[object, object]] = {
-            "unit": (self.unit, label("unit")),
-            "table": (self.table, label("table")),
+            "unit": (self.unit, state.unit),
+            "table": (self.table, state.table),
             "neighbours": (self.neighbours, terms.neighbours),
             "releases": (self.releases, terms.releases),
         }
@@ -122,24 +112,24 @@ def reopened(account: Account, asked: AskedTerms) -> Account:
     """
     own, store = account.whole, account.ledger.store
     asked_terms = asked.revised(own)
-    if asked_terms == own or account.read(lambda state: state.first_debit()) is not None:
+    if asked_terms == own or account.state().paid:
         return account
 
-    def make(state: Snapshot, head: Head, last: Row | None) -> Row:
-        asked.check(store.location, asked_terms, lambda name: account.label(name, state))
-        account.check_open(state, last)
-        if state.first_debit() is not None:
+    def make(state: State, reader: Reader) -> Row:
+        asked.check(store.location, asked_terms, state)
+        account.check_open(state, reader)
+        if state.paid:
             raise errors.BudgetMismatch(f"Something was just paid from {store.location!r}, so its terms are fixed.")
         words = f"{asked_terms.in_words()} (before: {own.in_words()})"
-        return account.neutral(state, head, "terms", "", words, terms=asked_terms.to_texts())
+        return account.entry(state, reader, "terms", "", words, terms=asked_terms.to_texts())
 
     account.append(make)
-    return Account(Ledger(store))
+    return Account(account.ledger)
 
 
 def _new_terms(asked: AskedTerms) -> Terms:
     terms = asked.terms()
-    warn_if_weak(strength(terms, None))
+    warn_if_weak(strength(terms))
     return terms
 
 

@@ -6,19 +6,23 @@ follows when rows could not be read, and nothing else: the next number, the hash
 amount, sums that are right, no cap passed, under the caller's own name, at the server's time. So an analyst can neither
 give anything back nor reopen nor allocate: those entries the owner inserts.
 
+So the function judges a debit as the fold over all entries does (`state.py`), and an index finds each entry that says
+something of it, so that it takes no longer when there are many.
+
 The function cannot know what a release truly costs: who has the rows could publish more than was paid for. It keeps the
 account; that what is released is what was paid for is up to the code that releases.
 
-append_entry computes the hash itself from the fields, in the very text that `entry_row.chained_hash` hashes (JSON, all
-but ASCII escaped), so that no caller can write an entry that `verify` does not accept.
+append_entry computes the hash itself from the fields, from the very bytes that `entry_row.chained_hash` hashes, so that
+no caller can write an entry that `verify` does not accept.
 """
 
 from __future__ import annotations
 
-from leastnoise.curator.budget.entry_row import AMOUNTS, COLUMNS
-from leastnoise.curator.budget.store import AFTER_CLOSING
+import re
 
-FORMAT = 3  # as that of a file
+from leastnoise.curator.budget.entry_row import AMOUNTS, COLUMNS
+
+FORMAT = 1  # as that of a file
 MARK = f"a privacy budget of leastnoise, format {FORMAT}"
 FAILED = "rows could not be read"  # why a failed reading closes
 CLOCK_SECONDS = 300  # by which an entry may differ from the server's clock
@@ -33,8 +37,8 @@ _COSTS = ", ".join(f"fields[{_PLACE[name]}]::numeric" for name in AMOUNTS)
 _SUMS = ", ".join(f"fields[{_PLACE[f'spent_{name}']}]::numeric" for name in AMOUNTS)
 _SPENT = ", ".join(f"e.spent_{name}::numeric" for name in AMOUNTS)
 _FIRST_AMOUNT, _LAST_AMOUNT = _PLACE[AMOUNTS[0]], _PLACE[f"spent_{AMOUNTS[-1]}"]
-_TIME = 'YYYY-MM-DD"T"HH24:MI:SS.MS"+00:00"'  # as `account.written_time` has it
-_PASSIVE = ", ".join(f"'{kind}'" for kind in AFTER_CLOSING)
+_TIME = 'YYYY-MM-DD"T"HH24:MI:SS.MS"+00:00"'  # as `entry_row.written_time` has it
+_CLOSINGS = "kind IN ('close', 'reopen')"
 
 
 def schema_name(budget: str) -> str:
@@ -52,6 +56,8 @@ def statements(budget: str) -> list[str]:
         f"CREATE TABLE {schema}.caps (name text PRIMARY KEY, value text NOT NULL)",  # what the terms allow, in atoms
         f"CREATE TABLE {schema}.entries (\n    {_FIELDS},\n    hash text NOT NULL\n)",
         f"CREATE INDEX entries_by_account ON {schema}.entries (account, number)",
+        f"CREATE INDEX entries_by_release ON {schema}.entries (release)",
+        f"CREATE INDEX closings ON {schema}.entries (number) WHERE {_CLOSINGS}",
         f"CREATE TABLE {schema}.head (number bigint NOT NULL, hash text NOT NULL)",
         _STAYS.format(schema=schema),
         _TRIGGER.format(schema=schema),
@@ -111,7 +117,6 @@ DECLARE
     facts jsonb;
     before numeric[];
     caps numeric[];
-    pure_instead boolean;
     closed boolean;
     new_hash text;
     written text;
@@ -170,14 +175,12 @@ BEGIN
         IF fields[{_PLACE["query"]}] <> '{FAILED}' OR ARRAY[{_COSTS}] <> ARRAY[0, 0, 0]::numeric[]
                 OR fields[{_PLACE["account"]}] <> '' OR NOT EXISTS (
                 SELECT FROM {{schema}}.entries AS e
-                WHERE e.kind = 'release' AND e.release = fields[{_PLACE["release"]}]) OR EXISTS (
-                SELECT FROM {{schema}}.entries AS e
-                WHERE e.kind = 'void' AND e.release = fields[{_PLACE["release"]}]) THEN
+                WHERE e.kind = 'release' AND e.release = fields[{_PLACE["release"]}]) THEN
             RAISE EXCEPTION 'only the owner closes a budget for another reason than a failed reading';
         END IF;
     ELSIF fields[{_PLACE["kind"]}] = 'release' THEN
         SELECT e.kind = 'close' INTO closed FROM {{schema}}.entries AS e
-            WHERE e.kind NOT IN ({_PASSIVE}) ORDER BY e.number DESC LIMIT 1;
+            WHERE e.{_CLOSINGS} ORDER BY e.number DESC LIMIT 1;
         IF closed THEN
             RAISE EXCEPTION 'the budget is closed';
         END IF;
@@ -185,14 +188,14 @@ BEGIN
                 WHERE e.kind = 'release' AND e.release = fields[{_PLACE["release"]}]) THEN
             RAISE EXCEPTION 'this release is paid for';
         END IF;
-        SELECT ARRAY[g.value::numeric, p.value::numeric, t.value::numeric], i.value = '1' INTO STRICT caps, pure_instead
-            FROM {{schema}}.caps g, {{schema}}.caps p, {{schema}}.caps t, {{schema}}.caps i
-            WHERE g.name = 'gaussian' AND p.name = 'pure' AND t.name = 'threshold' AND i.name = 'pure_instead';
+        SELECT ARRAY[g.value::numeric, p.value::numeric, t.value::numeric] INTO STRICT caps
+            FROM {{schema}}.caps g, {{schema}}.caps p, {{schema}}.caps t
+            WHERE g.name = 'gaussian' AND p.name = 'pure' AND t.name = 'threshold';
         IF fields[{_PLACE["account"]}] <> '' THEN
             SELECT e.gaussian, e.pure, e.threshold, e.details::jsonb AS facts INTO allocation
                 FROM {{schema}}.entries AS e
                 WHERE e.kind = 'allocate' AND e.release = fields[{_PLACE["account"]}];
-            IF NOT FOUND OR allocation.facts ? 'root' OR EXISTS (SELECT FROM {{schema}}.entries AS e
+            IF NOT FOUND OR EXISTS (SELECT FROM {{schema}}.entries AS e
                     WHERE e.kind = 'return' AND e.release = fields[{_PLACE["account"]}]) THEN
                 RAISE EXCEPTION 'there is no such allocation to spend from';
             END IF;
@@ -202,29 +205,24 @@ BEGIN
             IF allocation.facts ? 'expires' AND clock_timestamp() >= (allocation.facts ->> 'expires')::timestamptz THEN
                 RAISE EXCEPTION 'this allocation has expired';
             END IF;
-            caps := ARRAY[allocation.gaussian::numeric,
-                CASE WHEN pure_instead THEN 0 ELSE allocation.pure::numeric END, allocation.threshold::numeric];
-            pure_instead := false;
-        END IF;
-        IF pure_instead AND fields[{_PLACE["pure"]}] = '0' THEN
-            RAISE EXCEPTION 'a cost says what it takes of epsilon';
+            caps := ARRAY[allocation.gaussian::numeric, allocation.pure::numeric, allocation.threshold::numeric];
         END IF;
         before := ARRAY[{_SUMS}];
-        IF NOT (before[1] <= caps[1] AND (pure_instead OR before[2] <= caps[2]) AND before[3] <= caps[3])
-                AND NOT (pure_instead AND before[2] <= caps[2]) THEN
+        IF NOT (before[1] <= caps[1] AND before[2] <= caps[2] AND before[3] <= caps[3]) THEN
             RAISE EXCEPTION 'more than is left';
         END IF;
     ELSE
         RAISE EXCEPTION 'only the owner writes other entries than releases';
     END IF;
 
-    SELECT '[' || {{schema}}.json_text(ending.hash) || ', ' || fields[1] || ', '
-            || string_agg({{schema}}.json_text(word), ', ' ORDER BY place) || ']'
-        INTO new_hash FROM unnest(fields[2:]) WITH ORDINALITY AS each(word, place);
-    new_hash := encode(sha256(convert_to(new_hash, 'UTF8')), 'hex');
+    SELECT encode(sha256(string_agg(convert_to(word, 'UTF8'), decode('00', 'hex') ORDER BY place)), 'hex')
+        INTO new_hash FROM unnest(ending.hash || fields) WITH ORDINALITY AS each(word, place);
     INSERT INTO {{schema}}.entries ({_LISTED}, hash)
         VALUES (fields[1]::bigint, {", ".join(f"fields[{place}]" for place in range(2, len(COLUMNS) + 1))}, new_hash);
     UPDATE {{schema}}.head SET number = ending.number + 1, hash = new_hash;
     RETURN new_hash;
 END $body$
 """
+
+# What the function says of an entry that it refuses, for people.
+REFUSALS = frozenset(re.findall(r"RAISE EXCEPTION '([^'%]+)'", _STAYS + _APPEND))

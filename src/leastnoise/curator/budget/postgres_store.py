@@ -8,6 +8,8 @@ is released, and if it was written it stays. That costs budget and never privacy
 An advisory lock queues the writers, so that they wait instead of failing; that they do not disturb each other rests on
 the serialisable transaction alone, which is tried again where the server asks for it. As with a file, each operation
 opens its own connection and closes it: nothing is carried over a fork.
+
+No error quotes what the driver or the server wrote: that may hold a password.
 """
 
 from __future__ import annotations
@@ -20,11 +22,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from leastnoise import errors
-from leastnoise.curator.budget import postgres_errors, postgres_schema
-from leastnoise.curator.budget.entry_row import COLUMNS, Head, Row, root_hash
+from leastnoise.curator.budget import postgres_schema
+from leastnoise.curator.budget.entry_row import AMOUNTS, COLUMNS, Head, Row, root_hash
+from leastnoise.curator.budget.ledger import LISTED, Conflict, Reader
 from leastnoise.curator.budget.postgres_url import Address
-from leastnoise.curator.budget.privacy_filter import Terms
-from leastnoise.curator.budget.store import Snapshot
+from leastnoise.curator.budget.terms import Terms
 
 if TYPE_CHECKING:
     import psycopg
@@ -40,10 +42,10 @@ _OWNER = "SELECT pg_has_role(nspowner, 'USAGE') FROM pg_namespace WHERE nspname 
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresDraft:
+class PostgresWriter:
     """A serialisable transaction."""
 
-    snapshot: Snapshot
+    reader: Reader
     db: psycopg.Connection[Any]
     owner: bool
 
@@ -54,7 +56,7 @@ class PostgresDraft:
             texts = [str(field) for field in fields]
             (written,) = self.db.execute("SELECT append_entry(%s)", [texts]).fetchone() or ("",)
             if written != head.hash:  # the server does not hash as we do
-                raise postgres_errors.hashed_differently()
+                raise hashed_differently()
             return
         self.insert(fields, head)
         if kind == "terms":
@@ -62,9 +64,8 @@ class PostgresDraft:
 
     def insert(self, fields: Sequence[Any], head: Head) -> None:
         """The same without the function, as its owner may."""
-        names = ", ".join(f'"{name}"' for name in (*COLUMNS, "hash"))
         marks = ", ".join(["%s"] * (len(COLUMNS) + 1))
-        self.db.execute(f"INSERT INTO entries ({names}) VALUES ({marks})".encode(), [*fields, head.hash])
+        self.db.execute(f"INSERT INTO entries ({LISTED}) VALUES ({marks})".encode(), [*fields, head.hash])
         self.db.execute("UPDATE head SET number = %s, hash = %s", head)
 
 
@@ -101,14 +102,12 @@ class PostgresStore:
                 [self._schema],
             ).fetchone()
             if found is None:
-                raise postgres_errors.no_such_budget(self._address)
+                raise no_such_budget(self._address)
             mark, allowed = found
             if mark != postgres_schema.MARK:
-                raise postgres_errors.not_ours(
-                    self._address, newer=str(mark).startswith("a privacy budget of leastnoise")
-                )
+                raise not_ours(self._address, newer=str(mark).startswith("a privacy budget of leastnoise"))
             if not allowed:
-                raise postgres_errors.forbidden(self._address)
+                raise forbidden(self._address)
             there = db.execute(
                 "SELECT c.relname, c.relkind::text, a.attname, format_type(a.atttypid, a.atttypmod) FROM pg_class c "
                 "JOIN pg_attribute a ON a.attrelid = c.oid WHERE a.attnum > 0 AND NOT a.attisdropped "
@@ -116,7 +115,7 @@ class PostgresStore:
                 [self._schema],
             ).fetchall()
             if set(there) != postgres_schema.columns():
-                raise postgres_errors.not_ours(self._address)
+                raise not_ours(self._address)
 
     def create(self, terms: Terms) -> None:
         """A new ledger, whole or not at all; FileExistsError if somebody was faster."""
@@ -125,27 +124,27 @@ class PostgresStore:
             pass
 
     @contextmanager
-    def importing(self, first: dict[str, str], terms: Terms) -> Iterator[PostgresDraft]:
+    def importing(self, first: dict[str, str], terms: Terms) -> Iterator[PostgresWriter]:
         """A new ledger that was begun with these texts, to be filled before it is committed; FileExistsError if there
         is one. terms: those that hold once it is filled."""
         with self._connected() as db, self._transaction(db):
             _create(db, self._address.budget, first)
             _write_caps(db, terms)
-            yield PostgresDraft(_snapshot(db), db, owner=True)
+            yield PostgresWriter(_reader(db), db, owner=True)
 
     @contextmanager
-    def reading(self) -> Iterator[Snapshot]:
+    def reading(self) -> Iterator[Reader]:
         """One state of the ledger."""
         with self._connected() as db:
             db.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            yield _snapshot(db)
+            yield _reader(db)
 
     @contextmanager
-    def writing(self) -> Iterator[PostgresDraft]:
+    def writing(self) -> Iterator[PostgresWriter]:
         """A serialisable transaction, after all who came before."""
         with self._connected() as db, self._transaction(db):
             found = db.execute(_OWNER, [self._schema]).fetchone()
-            yield PostgresDraft(_snapshot(db), db, owner=bool(found and found[0]))
+            yield PostgresWriter(_reader(db), db, owner=bool(found and found[0]))
 
     def check_writable(self) -> None:
         """The role may call the function that writes, and the server keeps what it commits."""
@@ -153,7 +152,7 @@ class PostgresStore:
             self._check_durable(db)
             allowed = db.execute("SELECT has_function_privilege('append_entry(text[])', 'EXECUTE')").fetchone()
         if allowed != (True,):
-            raise postgres_errors.forbidden(self._address)
+            raise forbidden(self._address)
 
     def check_pages(self) -> bool:
         """The server looks after its own pages."""
@@ -172,7 +171,7 @@ class PostgresStore:
             with suppress(Exception):
                 db.execute("ROLLBACK")
             raise
-        postgres_errors.commit(db, self._address)
+        commit(db, self._address)
 
     def _check_durable(self, db: psycopg.Connection[Any]) -> None:
         found = db.execute(_MAKE_DURABLE).fetchone()
@@ -204,7 +203,7 @@ class PostgresStore:
                 with suppress(Exception):
                     db.close()
         if failed is not None:
-            raise postgres_errors.as_ours(failed, self._address, LOCK_TIMEOUT_SECONDS) from None
+            raise as_ours(failed, self._address, LOCK_TIMEOUT_SECONDS) from None
 
     def _settle(self, db: psycopg.Connection[Any]) -> None:
         milliseconds = str(round(LOCK_TIMEOUT_SECONDS * 1000))
@@ -216,6 +215,9 @@ class PostgresStore:
             "timezone": "UTC",
             "client_encoding": "UTF8",
             "standard_conforming_strings": "on",
+            # New entries are found by their index also while the server has no statistics of the table.
+            "enable_sort": "off",
+            "max_parallel_workers_per_gather": "0",
         }
         calls = ", ".join(["set_config(%s, %s, false)"] * len(chosen))
         asked = f"SELECT current_setting('server_encoding'), current_setting('server_version_num'), {calls}"
@@ -241,20 +243,17 @@ def _create(db: psycopg.Connection[Any], budget: str, terms: dict[str, str]) -> 
 
 def _write_caps(db: psycopg.Connection[Any], terms: Terms) -> None:
     """What the server itself holds debits to, instead of what it did before."""
-    caps, instead = terms.caps, int(terms.pure_instead)
-    amounts = {"gaussian": caps.gaussian, "pure": caps.pure, "threshold": caps.threshold, "pure_instead": instead}
     db.execute("DELETE FROM caps")
-    for name, amount in amounts.items():
+    for name, amount in zip(AMOUNTS, terms.caps, strict=True):
         db.execute("INSERT INTO caps VALUES (%s, %s)", [name, str(amount)])
 
 
-def _snapshot(db: psycopg.Connection[Any]) -> Snapshot:
+def _reader(db: psycopg.Connection[Any]) -> Reader:
     def query(sql: str, values: Sequence[Any]) -> Iterable[tuple[Any, ...]]:
-        found: Iterable[tuple[Any, ...]] = db.execute(sql.replace("?", "%s").encode(), list(values))
-        return found
+        return db.execute(sql.replace("?", "%s").encode(), list(values)).fetchall()
 
     who, now = db.execute("SELECT session_user::text, clock_timestamp()").fetchone() or ("", datetime.now(UTC))
-    return Snapshot(query, who, now.astimezone(UTC))
+    return Reader(query, who, now.astimezone(UTC))
 
 
 def _driver() -> Any:
@@ -263,3 +262,115 @@ def _driver() -> Any:
     except ImportError:
         raise errors.MissingPackage.named("psycopg", "A budget in PostgreSQL", extra="postgres") from None
     return psycopg
+
+
+_NOTHING = "Nothing was debited and nothing released."
+_BEGIN = errors.Code("epsilon=3, delta=1e-6", "leastnoise budget create URL --epsilon 3 --delta 1e-6")
+RETRIES = ("40001", "40P01")  # serialization_failure, deadlock_detected: the server took all of it back
+
+
+def hashed_differently() -> errors.LedgerBroken:
+    return errors.LedgerBroken(
+        f"The server's hash of the entry is not ours: its function append_entry was changed. {_NOTHING} Find out what "
+        "happened."
+    )
+
+
+def commit(db: psycopg.Connection, address: Address) -> None:
+    """Commit; LedgerUnreachable, where the connection is lost in the middle of it, says that nobody knows."""
+    import psycopg
+
+    lost = False
+    try:
+        lost = db.execute("COMMIT").statusmessage != "COMMIT"  # of what failed before, the server says ROLLBACK
+    except psycopg.Error as problem:
+        lost = not problem.sqlstate or problem.sqlstate.startswith(("08", "57"))
+        if not lost:
+            raise
+    if lost:
+        raise errors.LedgerUnreachable(
+            f"The connection to {address.location!r} was lost while the debit was being committed, so nobody knows "
+            "whether it was written. Nothing was released. If it was written, it stays, because that is the safe side: "
+            "look at the history before you try again."
+        )
+
+
+def as_ours(problem: BaseException, address: Address, seconds: float) -> errors.LeastnoiseError:
+    """The error to raise for one of the driver's, of which no message, and no frame with an address in it, is kept."""
+    code = getattr(problem, "sqlstate", None) or _code_of(str(problem))
+    refusal = _refusal(problem)
+    problem.args, problem.__traceback__, problem.__context__ = (), None, None
+    place = address.location
+    if code in ("55P03", "57014"):  # lock_not_available, query_canceled by a timeout
+        return errors.LedgerBusy(
+            f"The ledger {place!r} was locked by others for {seconds:g} seconds, so nothing was debited and nothing "
+            "released. Try again; if nobody else uses it, look for a connection that holds a lock: pg_stat_activity."
+        )
+    if code in RETRIES:
+        return Conflict(
+            f"Others wrote to the ledger {place!r} at the same moment, again and again. {_NOTHING} Try again."
+        )
+    if code.startswith("28"):
+        return errors.LedgerForbidden(
+            f"The server of {place!r} does not let this role in: unknown, a wrong password, or none. {_NOTHING} "
+            "Put the password into ~/.pgpass or PGPASSWORD, not into the address."
+        )
+    if code == "42501":
+        return forbidden(address)
+    if code == "3D000":
+        return errors.NoSuchFile(f"There is no such database on the server of {place!r}. {_NOTHING} Check the address.")
+    if code == "25006":
+        return errors.FileProblem(
+            f"The server of {place!r} can only be read from: it is a copy. {_NOTHING} Give the address of the original."
+        )
+    if code == "P0001":
+        return errors.LedgerForbidden(f"The server refused the entry for {place!r}: {refusal}. {_NOTHING}")
+    if code.startswith("53"):
+        return errors.FileProblem(f"The server of {place!r} has no room left: disk, memory or connections. {_NOTHING}")
+    if code.startswith(("42", "XX")):
+        return errors.LedgerBroken(
+            f"The ledger {place!r} is damaged, or something in its tables was changed. {_NOTHING} Find out what "
+            "happened; restore a copy only if no release was made since."
+        )
+    return errors.LedgerUnreachable(
+        f"The server of {place!r} cannot be reached, or the connection was lost. {_NOTHING} Check the address, that "
+        "the server runs, and that this machine may connect to it."
+    )
+
+
+def _code_of(message: str) -> str:
+    """Why a connection was not made: the driver has no code for that, so the server's words (in English) must do."""
+    if "authentication failed" in message or "no password" in message or ('role "' in message and "exist" in message):
+        return "28P01"
+    return "3D000" if 'database "' in message and "does not exist" in message else ""
+
+
+def _refusal(problem: BaseException) -> str:
+    """What our own function says: one of its fixed sentences."""
+    said = getattr(getattr(problem, "diag", None), "message_primary", "") or ""
+    return said if said in postgres_schema.REFUSALS else "it breaks a rule"
+
+
+def no_such_budget(address: Address) -> errors.NoSuchFile:
+    return errors.NoSuchFile(
+        f"There is no ledger {address.location!r}. Check the address, or begin a budget there by giving its limits.",
+        example=_BEGIN,
+    )
+
+
+def not_ours(address: Address, *, newer: bool = False) -> errors.NotOurs:
+    if newer:
+        return errors.NotOurs(
+            f"The ledger {address.location!r} was written by a newer leastnoise. Upgrade: pip install -U leastnoise"
+        )
+    return errors.NotOurs(
+        f"At {address.location!r} lies something that leastnoise did not make: a schema of that name with other "
+        f"tables. {_NOTHING} Give the budget another name."
+    )
+
+
+def forbidden(address: Address) -> errors.LedgerForbidden:
+    return errors.LedgerForbidden(
+        f"This role may not do that to the ledger {address.location!r}. {_NOTHING} An analyst needs SELECT on its "
+        "tables and EXECUTE on its function append_entry; closing, reopening, allocating and moving are the owner's."
+    )

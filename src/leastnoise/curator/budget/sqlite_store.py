@@ -6,7 +6,13 @@ power cut could bring the journal back and roll a committed debit away.
 
 Each operation opens its own connection and closes it: nothing is carried over a fork, no lock outlives a call.
 Nobody else in this process may open the file: closing *any* descriptor of it drops SQLite's POSIX locks. They must be
-locks: a network folder may only pretend (`network_folders.py`), so nothing is written to one.
+locks.
+
+Nothing is written to a network folder, which the system's list of mounts tells. Two machines that write to one file are
+kept apart by its locks. Over NFS, SMB and the like a lock may be given to both,
+or be lost when the server restarts, and both would spend the same part of a budget; a sync may return before anything
+is on a disk. What cannot be known: a file system that calls itself local and is not (9p and virtiofs, by which virtual
+machines and some containers see their host), and a machine without such a list.
 """
 
 from __future__ import annotations
@@ -15,8 +21,8 @@ import getpass
 import os
 import secrets
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -24,12 +30,11 @@ from pathlib import Path
 from typing import Any
 
 from leastnoise import errors
-from leastnoise._support import atomic_files, outputs
-from leastnoise.curator.budget import network_folders
-from leastnoise.curator.budget.entry_row import COLUMNS, Head, root_hash
-from leastnoise.curator.budget.store import Snapshot
+from leastnoise._support import files, outputs
+from leastnoise.curator.budget.entry_row import Head, root_hash
+from leastnoise.curator.budget.ledger import LISTED, Reader
 
-FORMAT = 3  # 1 had no entries of the kinds close and reopen, 2 no accounts and no details
+FORMAT = 1
 MAX_CELL_BYTES = 2**20  # of a cell, or of a table's definition
 LOCK_TIMEOUT_SECONDS = 30.0  # for other processes to finish their commit
 _APPLICATION = int.from_bytes(outputs.APPLICATION, "big")
@@ -42,8 +47,8 @@ CREATE TABLE terms (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE entries (
     number INTEGER PRIMARY KEY,
     made TEXT NOT NULL,              -- UTC, ISO 8601
-    kind TEXT NOT NULL,              -- release, or void: the cost of an earlier one, given back
-    release TEXT NOT NULL,           -- the id that the Release carries
+    kind TEXT NOT NULL,              -- release, close, reopen, allocate, return, move, arrive, terms
+    release TEXT NOT NULL,           -- the id that the Release carries, or that of an allocation
     query TEXT NOT NULL,
     noise TEXT NOT NULL,
     unit TEXT NOT NULL,
@@ -51,38 +56,32 @@ CREATE TABLE entries (
     gaussian TEXT NOT NULL,          -- whole numbers of 10^-30 of each cap: too long for SQLite's integers
     pure TEXT NOT NULL,
     threshold TEXT NOT NULL,
-    spent_gaussian TEXT NOT NULL,    -- the sums up to and including this entry
+    spent_gaussian TEXT NOT NULL,    -- the sums of the account, up to and including this entry
     spent_pure TEXT NOT NULL,
     spent_threshold TEXT NOT NULL,
+    account TEXT NOT NULL,           -- "", or the allocation that it is spent from
+    details TEXT NOT NULL,
     hash TEXT NOT NULL
 );
 CREATE TABLE head (number INTEGER NOT NULL, hash TEXT NOT NULL);
 CREATE TRIGGER entries_stay BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, 'entries are never changed'); END;
 CREATE TRIGGER entries_keep BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, 'entries are never deleted'); END;
-"""  # as it was in format 2, to which every file is added the same
-_SINCE_3 = """
-ALTER TABLE main.entries ADD COLUMN account TEXT NOT NULL DEFAULT '';  -- "", or the allocation that it is spent from
-ALTER TABLE main.entries ADD COLUMN details TEXT NOT NULL DEFAULT '';
-CREATE INDEX main.entries_by_account ON entries (account, number);
 """
-_BEFORE_3 = "CREATE TEMP VIEW entries AS SELECT *, '' AS account, '' AS details FROM main.entries"
 
 # A view or a computed column in their place could give rows without end from a file of a kilobyte.
 _DEFINITIONS = "SELECT type, name, sql FROM main.sqlite_schema"
 
 
 @dataclass(frozen=True, slots=True)
-class SqliteDraft:
+class SqliteWriter:
     """A transaction that holds the only writer's lock."""
 
-    snapshot: Snapshot
+    reader: Reader
     db: sqlite3.Connection
 
     def append(self, fields: Sequence[Any], head: Head) -> None:
-        names, marks = (
-            ", ".join(each) for each in ([f'"{name}"' for name in (*COLUMNS, "hash")], "?" * len(fields) + "?")
-        )
-        self.db.execute(f"INSERT INTO entries ({names}) VALUES ({marks})", [*fields, head.hash])
+        marks = ", ".join("?" * (len(fields) + 1))
+        self.db.execute(f"INSERT INTO entries ({LISTED}) VALUES ({marks})", [*fields, head.hash])
         self.db.execute("UPDATE head SET number = ?, hash = ?", head)
 
 
@@ -107,31 +106,26 @@ class SqliteStore:
         return str(self.path)
 
     @staticmethod
-    def create(
-        path: Path, terms: dict[str, str], *, before_it_appears: Callable[[str], None] = lambda root: None
-    ) -> None:
+    def create(path: Path, terms: dict[str, str]) -> None:
         """A new ledger, whole or not at all; FileExistsError if somebody was faster.
 
         Written under another name and *linked* into place: unlike a rename, that never replaces a file.
-
-        before_it_appears: called with the hash of the terms when all is written and the file is not yet at its path.
         """
-        network_folders.check(path)
+        _refuse_network_folder(path)
         # The ledger's own number: entries of another one, even with the same limits, do not continue this chain.
         terms = {"id": secrets.token_hex(8), "made": _now().isoformat(timespec="seconds")} | terms
-        atomic_files.sweep(path)
+        files.sweep(path)
         unfinished = path.with_name(f".{path.name}.{secrets.token_hex(6)}.unfinished")
         try:
             with _translated(path), closing(_connect(unfinished, "rwc")) as db:
                 _make_durable(db)
-                db.executescript(f"BEGIN IMMEDIATE; PRAGMA application_id = {_APPLICATION}; {_SCHEMA} {_SINCE_3}")
+                db.executescript(f"BEGIN IMMEDIATE; PRAGMA application_id = {_APPLICATION}; {_SCHEMA}")
                 db.execute(f"PRAGMA user_version = {FORMAT}")
                 db.executemany("INSERT INTO terms VALUES (?, ?)", sorted(terms.items()))
                 db.execute("INSERT INTO head VALUES (0, ?)", [root_hash(terms)])
                 db.execute("COMMIT")
-            before_it_appears(root_hash(terms))
             os.link(unfinished, path)
-            atomic_files.sync(path.parent)
+            files.sync(path.parent)
         except FileExistsError:
             raise
         except OSError as problem:
@@ -145,27 +139,21 @@ class SqliteStore:
                 unfinished.unlink()
 
     @contextmanager
-    def reading(self) -> Iterator[Snapshot]:
+    def reading(self) -> Iterator[Reader]:
         """One state of the file."""
-        with _translated(self.path), closing(_connect(self.path, "rw")) as db:
+        with _translated(self.path), closing(_connect(self.path, "rw")) as db, ExitStack() as statements:
             db.execute("BEGIN")
-            if _version(db) < FORMAT:
-                db.execute(_BEFORE_3)
-            yield _snapshot(db)
+            yield _reader(db, statements)
 
     @contextmanager
-    def writing(self) -> Iterator[SqliteDraft]:
+    def writing(self) -> Iterator[SqliteWriter]:
         """BEGIN IMMEDIATE takes the only writer's lock before anything is read."""
-        network_folders.check(self.path)
-        with _translated(self.path), closing(_connect(self.path, "rw")) as db:
+        _refuse_network_folder(self.path)
+        with _translated(self.path), closing(_connect(self.path, "rw")) as db, ExitStack() as statements:
             _make_durable(db)
             db.execute("BEGIN IMMEDIATE")
             try:
-                if _version(db) < FORMAT:  # an older version would not know accounts, nor that a budget is closed
-                    for statement in _SINCE_3.strip().splitlines():
-                        db.execute(statement)
-                    db.execute(f"PRAGMA user_version = {FORMAT}")
-                yield SqliteDraft(_snapshot(db), db)
+                yield SqliteWriter(_reader(db, statements), db)
                 db.execute("COMMIT")
             except BaseException:
                 with suppress(sqlite3.Error):
@@ -174,7 +162,7 @@ class SqliteStore:
 
     def check_writable(self) -> None:
         """The file, and its folder for the journal."""
-        network_folders.check(self.path)
+        _refuse_network_folder(self.path)
         if not all(os.access(place, os.W_OK) for place in (self.path, self.path.parent)):
             raise _as_ours(str(self.path), sqlite3.SQLITE_READONLY)
 
@@ -185,7 +173,7 @@ class SqliteStore:
             return found == ("ok",)
 
     def _check_format(self, db: sqlite3.Connection) -> None:
-        (owner,), written = db.execute("PRAGMA application_id").fetchone(), _version(db)
+        (owner,), (written,) = (db.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version"))
         if owner != _APPLICATION:
             raise errors.NotOurs(
                 f"{str(self.path)!r} is not a ledger of leastnoise (or was cut short). Give the path of one, {BEGIN}",
@@ -195,7 +183,7 @@ class SqliteStore:
             raise errors.NotOurs(
                 f"{str(self.path)!r} was written by a newer leastnoise. Upgrade: pip install -U leastnoise"
             )
-        if not set(db.execute(_DEFINITIONS)) <= _our_definitions(written):  # a missing one is found when it is used
+        if not set(db.execute(_DEFINITIONS)) <= _our_definitions():  # a missing one is found when it is used
             raise errors.LedgerBroken(
                 f"The ledger {str(self.path)!r} cannot be trusted: its tables are not those that leastnoise makes. "
                 "Nothing was released. Find out what happened; restore a copy only if no release was made since."
@@ -211,18 +199,19 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
     return db
 
 
-def _snapshot(db: sqlite3.Connection) -> Snapshot:
-    return Snapshot(db.execute, _user(), _now())
+def _reader(db: sqlite3.Connection, statements: ExitStack) -> Reader:
+    """Its statements end with the transaction: one that the traceback of a refusal keeps would hold the file's lock."""
 
+    def query(text: str, values: Sequence[Any]) -> sqlite3.Cursor:
+        return statements.enter_context(closing(db.execute(text, values)))
 
-def _version(db: sqlite3.Connection) -> int:
-    return int(db.execute("PRAGMA user_version").fetchone()[0])
+    return Reader(query, _user(), _now())
 
 
 @cache
-def _our_definitions(version: int) -> set[tuple[str, str, str]]:
+def _our_definitions() -> set[tuple[str, str, str]]:
     with closing(sqlite3.connect(":memory:")) as db:
-        db.executescript(_SCHEMA if version < FORMAT else _SCHEMA + _SINCE_3)
+        db.executescript(_SCHEMA)
         return set(db.execute(_DEFINITIONS))
 
 
@@ -278,3 +267,45 @@ def _as_ours(path: str, code: int) -> errors.FileProblem:
         f"The ledger {path!r} is damaged or was cut short: SQLite cannot read it. Nothing was released. Restore a copy "
         "only if no release was made since it was taken."
     )
+
+
+MOUNTS = Path("/proc/self/mountinfo")
+_NETWORK = {
+    "nfs", "nfs4", "cifs", "smb3", "smbfs", "ncpfs", "afs", "coda", "davfs", "glusterfs", "beegfs", "ceph",
+    "fuse.sshfs", "fuse.s3fs", "fuse.gcsfuse", "fuse.rclone", "fuse.mount-s3", "fuse.blobfuse", "fuse.blobfuse2",
+    "fuse.glusterfs", "fuse.ceph-fuse", "fuse.curlftpfs", "fuse.davfs2", "fuse.goofys", "fuse.juicefs",
+}  # fmt: skip
+
+
+def _refuse_network_folder(path: Path) -> None:
+    """Refuse to write a ledger into a network folder."""
+    kind = file_system(path)
+    if kind in _NETWORK:
+        raise errors.FileProblem(
+            f"The ledger {str(path)!r} is in a network folder ({kind}), whose locks cannot be trusted: two machines "
+            "could spend the same part of the budget. Nothing was debited and nothing released. Copy it to a local "
+            "disk while nobody uses it; for several machines carry it over from there to PostgreSQL, with "
+            "leastnoise budget move"
+        )
+
+
+def file_system(path: Path) -> str:
+    """The kind of the mount that holds this path, such as ext4 or nfs4; "" where nobody can say."""
+    try:
+        lines = MOUNTS.read_text(errors="replace").splitlines()
+    except OSError:
+        return ""
+    found = [(mount, kind) for mount, kind in map(_mount, lines) if mount is not None and path.is_relative_to(mount)]
+    # The longest one holds the path; of several at one place the last was mounted over the others.
+    longest = max((len(mount.parts) for mount, _ in found), default=0)
+    return next((kind for mount, kind in reversed(found) if len(mount.parts) == longest), "")
+
+
+def _mount(line: str) -> tuple[Path | None, str]:
+    """Where, and of which kind: "36 35 98:0 / /mnt rw,noatime master:1 - ext3 /dev/root rw"."""
+    before, dash, after = line.partition(" - ")
+    fields = before.split(" ")
+    if not dash or len(fields) < 5:
+        return None, ""
+    place = fields[4].encode("latin-1", "replace").decode("unicode_escape")  # a space is written \040
+    return Path(place), after.split(" ")[0]

@@ -1,55 +1,34 @@
-"""What differs between DuckDB and Spark, behind one small interface; everything else is one Ibis expression."""
+"""What differs between DuckDB and Spark, behind one small interface; everything else is one Ibis expression.
+
+Of an opened table, schemas have been read, and no row. A release may read its rows more than once (a checksum, a check,
+a sum), and its sensitivity holds for one state of the table only. So device, number, size and times of each file are
+kept, from the file system. The time of the last change of status cannot be set back by a program, so an edit shows in
+it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+from weakref import WeakValueDictionary
 
-from leastnoise.curator.engines.csv_layout import PLAIN, CsvLayout
+import ibis.expr.types as ir
+import numpy as np
+import pyarrow as pa
 
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
-    import numpy as np
-    import pyarrow as pa
+from leastnoise.curator.engines.files import PLAIN, CsvLayout
+from leastnoise.errors import TableChanged
 
 T = TypeVar("T")
-
-
-class RowPasses(Protocol):
-    """Some rows that are kept after others, from the same batches each time."""
-
-    @property
-    def remain(self) -> bool:
-        """Whether there is another pass to be made."""
-
-    @property
-    def block(self) -> int:
-        """Of how many rows a batch is at best."""
-
-    @property
-    def full(self) -> bool:
-        """Whether some unit's rows did not fit into memory: then nothing of what was kept counts."""
-
-    def kept(self, batches: Iterator[pa.RecordBatch]) -> np.ndarray:
-        """The codes of some units' rows that are kept, in one pass over all rows."""
-
-
-class RowRule(Protocol):
-    """Which rows of a unit are kept: batches of `unit` and `code` in, codes out."""
-
-    def passes(self, *, rows: int, threads: int, memory: float) -> RowPasses:
-        """Over all rows, about so many, with so many bytes of memory for everything."""
-
-    def send(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Of a part of the rows, batches of `group` and `packed`, an integer and bytes."""
-
-    def receive(self, chunks: pa.Table) -> pa.Table:
-        """A table of `code`: what is kept of one group, from all that was sent of it."""
+BatchWork = Callable[["Iterator[pa.RecordBatch]"], "Iterator[pa.RecordBatch]"]
 
 
 class Engine(Protocol):
-    """Where expressions run. Every method but `fetch`, `map_batches`, `copied`, `vector_sums`, `kept_rows` and
+    """Where expressions run. Every method but `fetch`, `map_batches`, `snapshot`, `vector_sums`, `sorted_through` and
     `summed_cells` only builds expressions."""
 
     name: str
@@ -76,7 +55,7 @@ class Engine(Protocol):
         """Run, and bring the answer here in its order, `size` rows at a time: what `work` makes of each part of it. A
         distributed answer is never here whole."""
 
-    def copied(self, rows: ir.Table) -> AbstractContextManager[ir.Table]:
+    def snapshot(self, rows: ir.Table) -> AbstractContextManager[ir.Table]:
         """The rows, read once and kept aside: all queries about them see the same, whatever happens to the source."""
 
     def verify(self, files: tuple[str, ...], columns: list[str]) -> None:
@@ -88,45 +67,89 @@ class Engine(Protocol):
     def exact_sum(self, column: ir.IntegerColumn) -> ir.Value:
         """A sum that cannot overflow."""
 
-    def smallest(self, rows: ir.Table, *, unit: list[str], column: str, count: int) -> ir.Table:
-        """The `count` smallest values of an integer column in each unit, as a table of that one column."""
-
-    def smallest_distinct(
-        self, rows: ir.Table, *, unit: list[str], column: str, count: int, different: int
-    ) -> ir.Table:
-        """The `count` smallest different values of an integer column in each unit, as a table of that one column. There
-        are at most `different` in a unit."""
-
-    def row_number(self, *, unit: list[str], order: list[str]) -> ir.Value:
-        """1, 2, 3 ... for the rows of each unit in the order of these columns."""
-
-    def first(self, rows: ir.Table, *, unit: list[str], order: list[str], count: int, keep: list[str]) -> ir.Table:
-        """Of the first `count` rows of each unit in this order, the columns `keep`. Without nulls in `order`: engines
-        have them first or last; and rows that tie are equal in `keep`."""
-
     def map_points(self, function: Any, x: ir.Value, y: ir.Value, *, result: str) -> ir.Value:
         """A NumPy function of two columns of doubles, applied to blocks of rows where the rows are."""
 
     def size(self, rows: ir.Table) -> int:
         """How many rows the tables below have together, or about how many. Only time may depend on it."""
 
-    def passes(self, rows: ir.Table, *, size: int, kept: int) -> int:
-        """In how many passes over classes of units the engine's own work on so many rows fits into memory, a power of
-        two. Of each unit so many integers are `kept`."""
-
-    def holds(self, size: int) -> bool:
-        """Whether so many bytes fit into the memory for rows, or the engine spills: then no pass is a second one."""
-
     def vector_sums(self, rows: ir.Table, reduce: Callable[[Iterator[pa.RecordBatch]], np.ndarray]) -> list[np.ndarray]:
         """`reduce` over the rows, once for each part of the table, where the parts are."""
 
-    def kept_rows(
-        self, rows: ir.Table, rule: RowRule, answer: Callable[[ir.Table], ir.Table], *, size: int
-    ) -> list[pa.Table] | None:
-        """The answers to the tables of codes that the rule keeps of about so many rows: a table for each pass. None
-        where the rows of one unit do not fit into memory."""
+    def sorted_through(
+        self, rows: ir.Table, *, unit: Sequence[str], order: Sequence[str], keep: Sequence[str], work: BatchWork
+    ) -> AbstractContextManager[ir.Table]:
+        """What `work` makes of the rows in this order, those of one unit in one place: a table with the columns `keep`,
+        which is there while the block lasts."""
 
     def summed_cells(
         self, rows: ir.Table, count: Callable[[Iterator[pa.RecordBatch]], np.ndarray], cells: int
     ) -> np.ndarray:
         """The sum of `count` over all parts of the rows: a vector of so many integers, most of which may be zero."""
+
+
+Status = tuple[int, int, int, int, int]
+
+
+def statuses(files: Sequence[str]) -> tuple[Status | None, ...]:
+    """The status of each file; None where there is no file."""
+    return tuple(_status(file) for file in files)
+
+
+def check_unchanged(files: Sequence[str], opened: Sequence[Status | None]) -> None:
+    """Raise unless every file is there and is what it was when it was opened."""
+    for file, now, then in zip(files, statuses(files), opened, strict=True):
+        if now is None or now != then:
+            raise TableChanged(
+                f'"{os.path.basename(file)}" was replaced or written to after the table was opened, so rows of two '
+                "states could be mixed, and the noise is enough for one. Nothing is released. Open the table again, "
+                "ln.table(...), once nobody writes to it; or copy the files and open the copy."
+            )
+
+
+def _status(file: str) -> Status | None:
+    try:
+        found = os.stat(file)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+_locks: WeakValueDictionary[int, Any] = WeakValueDictionary()  # of connections that may have several tables
+
+
+def lock_of(connection: Any) -> Any:
+    """The lock of a connection of somebody else's: one for all of its tables."""
+    return _locks.setdefault(id(connection), threading.RLock())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """An opened table: its engine, and its rows as a lazy expression."""
+
+    engine: Engine
+    rows: ir.Table
+    name: str
+    files: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()  # columns that the names of folders hold, as text
+    declared: tuple[str, ...] = ()  # columns of Python objects that `types` declared
+    undeclared: tuple[str, ...] = ()  # those that it did not: nothing can be asked of them
+    index: tuple[str, ...] = ()  # names of a pandas index, which are no columns
+    layout: CsvLayout = PLAIN  # of CSV files
+    opened_status: tuple[Status | None, ...] = field(default=(), repr=False)  # of the files, when they were opened
+    fixed: bool = False  # rows in memory that were read already: nobody else can change them
+    lock: Any = field(default_factory=threading.RLock, repr=False)  # held by the thread that asks DuckDB
+
+    @property
+    def rereadable(self) -> bool:
+        """Whether a second query sees the same rows as the first, or else `check_unchanged` raises."""
+        return self.fixed or bool(self.files)
+
+    def exclusive(self) -> AbstractContextManager[object]:
+        """Within the block no other thread asks: a DuckDB connection has one query at a time, which another one would
+        make fail, and a failure closes a budget. A Spark session has as many as are asked."""
+        return nullcontext() if self.engine.sends_rows else self.lock
+
+    def check_unchanged(self) -> None:
+        """Raise TableChanged if the files are not those that were opened."""
+        check_unchanged(self.files, self.opened_status)

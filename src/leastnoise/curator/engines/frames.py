@@ -1,7 +1,9 @@
 """Rows in memory, or in somebody else's lazy frame, as Arrow.
 
-Only schemas are looked at: a column of Python objects has no type until one is declared, and then each cell is
-converted by itself.
+Only schemas are looked at. A pandas column of dtype `object` may hold anything: whoever looks at its cells for a type
+lets one person decide what all others are, so it has no type until one is declared, and then each cell is converted by
+itself, by a total function: one that is none of the type is null. A column of a type that no engine reads is refused by
+name, before any row.
 
 Arrow's own tables come through the PyCapsule protocol, and so do DuckDB relations. What pandas and Polars export there
 is not safe to take: pandas looks at the cells of an object column for a type, and fails where they differ; Polars
@@ -10,16 +12,120 @@ exports the addresses of Python objects as bytes. Another library's stream may d
 
 from __future__ import annotations
 
+import numbers
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any, TypeVar
 
-from leastnoise.curator.engines.column_names import check_names
-from leastnoise.curator.engines.object_columns import convert
-from leastnoise.curator.engines.readable_types import refuse_odd
-from leastnoise.curator.engines.withheld_errors import reading
-from leastnoise.errors import UnknownSource
+import numpy as np
+import pyarrow as pa
+
+from leastnoise._support.text import type_name
+from leastnoise.curator.engines.error_redaction import redact_errors
+from leastnoise.curator.engines.given_table import exact_batch, exact_schema
+from leastnoise.curator.engines.names import check_names
+from leastnoise.errors import ReadingFailed, UnknownSource
+
+FIRST, LAST = datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999_999)
+EPOCH, MICROSECOND = datetime(1970, 1, 1), timedelta(microseconds=1)
+P = TypeVar("P")
+
+
+def refuse_odd(columns: Mapping[str, tuple[Any, P]], take: Callable[[Sequence[P]], object]) -> None:
+    """Refuse the first column of a type that `take` fails at.
+
+    columns: by name, the type and what `take` knows the column by. take: reads these columns of a table without rows.
+    """
+    if not columns or _works(lambda: take([place for _, place in columns.values()])):
+        return
+    for name, (kind, place) in columns.items():
+        if not _works(lambda place=place: take([place])):  # type: ignore[misc]
+            raise UnknownSource(
+                f'the column "{name}" holds {type_name(kind)}, a type that is not read. Make it float64, int64, text '
+                "or dates before the table is opened, or leave it out of the frame.",
+                parameter="source",
+                value=name,
+            )
+
+
+def _works(work: Callable[[], object]) -> bool:
+    try:
+        redact_errors(work)
+    except ReadingFailed:
+        return False
+    return True
+
+
+def convert(cells: Iterable[Any], kind: str) -> pa.Array:
+    """The cells as an Arrow array of a kind that `types` may name; never an error because of a cell."""
+    reads: dict[str, tuple[Callable[[Any], Any], Any, Any]] = {
+        "text": (_text, pa.large_string(), None),
+        "int": (_int, pa.int64(), None),
+        "float": (_float, pa.float64(), None),
+        "bool": (_bool, pa.bool_(), None),
+        "date": (_days, pa.int32(), pa.date32()),
+        "timestamp": (_microseconds, pa.int64(), pa.timestamp("us")),
+    }
+    read, stored, viewed = reads[kind]
+    array = pa.array([_or_null(read, cell) for cell in cells], stored)
+    return array if viewed is None else array.view(viewed)
+
+
+def _or_null(read: Callable[[Any], Any], cell: Any) -> Any:
+    """Any object may be a cell, and any of its methods may fail."""
+    try:
+        return read(cell)
+    except Exception:
+        return None
+
+
+def _text(cell: Any) -> str | None:
+    """Half of a surrogate pair is no Unicode: encoding fails, and the cell is null."""
+    return str.encode(cell, "utf-8").decode("utf-8") if isinstance(cell, str) else None
+
+
+def _is_number(cell: Any) -> bool:
+    return isinstance(cell, numbers.Real | Decimal) and not isinstance(cell, bool | np.bool_)
+
+
+def _int(cell: Any) -> int | None:
+    """The bounds come first: the digits of Decimal("1e999999999") would fill the memory."""
+    if not _is_number(cell) or not -(2**63) <= cell < 2**63:
+        return None
+    integer = int(cell)
+    return integer if integer == cell else None
+
+
+def _float(cell: Any) -> float | None:
+    return float(cell) if _is_number(cell) else None
+
+
+def _bool(cell: Any) -> bool | None:
+    return bool(cell) if isinstance(cell, bool | np.bool_) else None
+
+
+def _days(cell: Any) -> int | None:
+    moment = _microseconds(cell)
+    return None if moment is None else moment // 86_400_000_000
+
+
+def _microseconds(cell: Any) -> int | None:
+    """From 1970, in UTC: of a time with a zone, of one without as it is written, of the beginning of a day."""
+    if isinstance(cell, np.datetime64):
+        # The year first: a cast to a finer unit wraps around where it overflows.
+        year = 1970 + int(cell.astype("datetime64[Y]").astype(np.int64))
+        cell = cell.astype("datetime64[us]").item() if 1 <= year <= 9999 else None
+    if hasattr(cell, "to_pydatetime"):
+        cell = cell.to_pydatetime(warn=False)  # nanoseconds are cut
+    if isinstance(cell, date) and not isinstance(cell, datetime):
+        cell = datetime(cell.year, cell.month, cell.day)
+    if not isinstance(cell, datetime):
+        return None
+    plain = cell if cell.tzinfo is None else cell.astimezone(UTC).replace(tzinfo=None)
+    return (plain - EPOCH) // MICROSECOND if FIRST <= plain <= LAST else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,17 +156,15 @@ class Frame:
 
 def frame_of(source: Any, types: Mapping[str, str]) -> Frame | None:
     """pandas, Polars, Arrow or a DuckDB relation as a frame; None where the source is none of them."""
-    import pyarrow as pa
-
     module = type(source).__module__.split(".")[0]
     if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
         check_names(source.schema.names)
-        return reading(lambda: Frame(_plain(pa.table(source))))
+        return redact_errors(lambda: Frame(_plain(pa.table(source))))
     if module == "pandas" and hasattr(source, "columns"):
         index = tuple(str(name) for name in source.index.names if name is not None)
-        return replace(reading(lambda: _pandas(source, types)), index=index)
+        return replace(redact_errors(lambda: _pandas(source, types)), index=index)
     if module == "polars" and hasattr(source, "lazy"):
-        return reading(lambda: _polars(source, types))
+        return redact_errors(lambda: _polars(source, types))
     if type(source).__name__ == "DuckDBPyRelation":
         return Frame(Relation(source), lazy=True)
     return None
@@ -68,7 +172,6 @@ def frame_of(source: Any, types: Mapping[str, str]) -> Frame | None:
 
 def _pandas(frame: Any, types: Mapping[str, str]) -> Frame:
     import pandas as pd
-    import pyarrow as pa
 
     objects, texts = [], []
     for place, kind in enumerate(frame.dtypes):
@@ -118,8 +221,6 @@ def _polars(frame: Any, types: Mapping[str, str]) -> Frame:
 
 
 def _framed(columns: dict[str, Any], objects: list[str], types: Mapping[str, str], *, order: list[str]) -> Frame:
-    import pyarrow as pa
-
     rows = pa.table({name: columns[name] for name in order if name in columns})
     if objects and not columns:
         raise UnknownSource(
@@ -138,8 +239,6 @@ def _framed(columns: dict[str, Any], objects: list[str], types: Mapping[str, str
 def zoneless(kind: Any) -> Any:
     """An Arrow type; of a time with a zone, the one without. DuckDB makes microseconds of seconds and milliseconds with
     a zone while it scans, and fails at those that are out of range; nanoseconds with one it does not know."""
-    import pyarrow as pa
-
     return pa.timestamp(kind.unit) if pa.types.is_timestamp(kind) and kind.tz else kind
 
 
@@ -147,8 +246,6 @@ def _plain(rows: Any) -> Any:
     """A column without any value has no type in Arrow; it is text here, so that being empty is no mistake. A dictionary
     would be an enumeration of the values that people have; its column is what it stands for. Times lose
     their zone, and are instants in UTC as before."""
-    import pyarrow as pa
-
     for place, field in enumerate(rows.schema):
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
         kind = pa.string() if pa.types.is_null(kind) else kind
@@ -170,9 +267,7 @@ class Relation:
     """
 
     def __init__(self, relation: Any) -> None:
-        from leastnoise.curator.engines.given_table import exact_schema
-
-        self.schema = reading(lambda: exact_schema(relation.limit(0).to_arrow_table().schema, relation.types))
+        self.schema = redact_errors(lambda: exact_schema(relation.limit(0).to_arrow_table().schema, relation.types))
         self._relation, self._lock = relation, threading.Lock()
         self._rows: Any = None
 
@@ -186,9 +281,5 @@ class Relation:
         return self._rows.__arrow_c_stream__(requested_schema)
 
     def _read(self) -> Any:
-        import pyarrow as pa
-
-        from leastnoise.curator.engines.given_table import exact_batch
-
         batches = self._relation.to_arrow_table().to_batches()
         return pa.Table.from_batches([exact_batch(batch, self.schema) for batch in batches], self.schema)

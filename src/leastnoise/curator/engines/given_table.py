@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import dataset
 
-from leastnoise.curator.engines.withheld_errors import reading
+from leastnoise.curator.engines.error_redaction import redact_errors
 from leastnoise.errors import ReadingFailed, TableChanged, UnknownSource
 
 BATCH_ROWS = 2**16  # in memory at once, or a few times as many
@@ -28,7 +28,7 @@ class GivenTable(dataset.Dataset):  # type: ignore[misc]
     """What DuckDB scans as it scans a dataset: it names the columns that a query needs, and conditions on them.
 
     A connection has one result that streams, and rows that are read twice may be of two states. So one query reads them
-    once: `begin` allows it one reading. What needs several queries makes a copy (`DuckDB.copied`).
+    once: `begin` allows it one reading. What needs several queries makes a copy (`DuckDB.snapshot`).
     """
 
     def __init__(self, connection: Any, path: Sequence[str]) -> None:
@@ -114,8 +114,8 @@ class GivenTable(dataset.Dataset):  # type: ignore[misc]
 
     def _found(self) -> pa.Schema:
         """The columns as they are now. A view may be of other tables than before."""
-        found = reading(lambda: _select(self.connection, None, self._path).limit(0))
-        return reading(lambda: exact_schema(found.to_arrow_table().schema, found.types))
+        found = redact_errors(lambda: _select(self.connection, None, self._path).limit(0))
+        return redact_errors(lambda: exact_schema(found.to_arrow_table().schema, found.types))
 
 
 class _Scanner:
@@ -153,7 +153,7 @@ def _tables(connection: Any) -> list[tuple[Any, ...]]:
 
 def _plain(connection: Any, columns: Sequence[str], catalogue: str) -> list[tuple[Any, ...]]:
     named = ", ".join(map(_quoted, columns))
-    return reading(lambda: list(connection.sql(f"SELECT {named} FROM system.main.{catalogue}()").fetchall()))
+    return redact_errors(lambda: list(connection.sql(f"SELECT {named} FROM system.main.{catalogue}()").fetchall()))
 
 
 def _select(connection: Any, columns: Sequence[str] | None, path: Sequence[str]) -> Any:

@@ -1,10 +1,10 @@
-"""The loop of `open_quotes`: in which state of a cell the bytes of a CSV end."""
+"""Whether a CSV ends inside a quoted cell: a walk over its bytes."""
 
 from __future__ import annotations
 
 from typing import Any
 
-BEGUN, PLAIN, QUOTED, QUOTE = range(4)  # of a cell; QUOTE: one was just seen inside it, and may be its end
+BEGUN, UNQUOTED, QUOTED, QUOTE = range(4)  # of a cell; QUOTE: one was just seen inside it, and may be its end
 
 
 def state_after(content: Any, delimiter: int, state: int) -> int:
@@ -13,10 +13,10 @@ def state_after(content: Any, delimiter: int, state: int) -> int:
         if state == QUOTED:
             if byte == 34:  # a quote
                 state = QUOTE
-        elif byte == 34 and state != PLAIN:
+        elif byte == 34 and state != UNQUOTED:
             state = QUOTED
         elif byte == delimiter or byte == 10 or byte == 13:
             state = BEGUN
         elif byte != 32 or state == QUOTE:
-            state = PLAIN
+            state = UNQUOTED
     return state

@@ -9,24 +9,21 @@ import glob
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from leastnoise.curator.engines import partitions
-from leastnoise.curator.engines.column_names import check_names
-from leastnoise.curator.engines.csv_layout import PLAIN, CsvLayout
-from leastnoise.curator.engines.engine import Engine
-from leastnoise.curator.engines.file_status import statuses
-from leastnoise.curator.engines.frames import Frame, Relation, frame_of
-from leastnoise.curator.engines.headers import header
-from leastnoise.curator.engines.opened_table import Source, lock_of
-from leastnoise.curator.engines.readable_types import refuse_odd
-from leastnoise.curator.engines.spark_files import versioned
-from leastnoise.curator.engines.spark_names import is_address, is_table_name, local_path
-from leastnoise.curator.engines.withheld_errors import reading
+import ibis.expr.operations as ops
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from leastnoise.curator.engines import duckdb, given_table, spark
+from leastnoise.curator.engines.engine import Engine, Source, lock_of, statuses
+from leastnoise.curator.engines.error_redaction import redact_errors
+from leastnoise.curator.engines.files import PLAIN, CsvLayout, header, is_parquet, partition_columns
+from leastnoise.curator.engines.frames import Frame, Relation, frame_of, refuse_odd
+from leastnoise.curator.engines.given_table import GivenTable
+from leastnoise.curator.engines.names import check_names
+from leastnoise.curator.engines.spark_sources import is_address, is_table_name, local_path, versioned
 from leastnoise.errors import InvalidParameter, UnknownSource, WrongType
-
-if TYPE_CHECKING:
-    from leastnoise.curator.engines.given_table import GivenTable
 
 ENDINGS = (".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
 SOURCES = (
@@ -46,10 +43,6 @@ def open_source(
     layout: CsvLayout = PLAIN,
 ) -> Source:
     """Any source as an opened table. Of `types`, those of columns of Python objects are applied here."""
-    import pyarrow as pa
-
-    from leastnoise.curator.engines import duckdb, spark
-
     if not isinstance(config, Mapping):
         raise WrongType(
             f"config has settings of Spark by name. Got {config!r} instead.",
@@ -86,7 +79,7 @@ def _rows_of(engine: Any, frame: Frame) -> Any:
     """A frame as a table of our own engine."""
     check_names(frame.names)
     _check_types(engine, frame)
-    rows = reading(lambda: _register(engine, frame))
+    rows = redact_errors(lambda: _register(engine, frame))
     if tuple(rows.columns) != frame.names:  # (an engine that renames one of them asks about another)
         raise UnknownSource("the engine does not take the names of the columns as they are. Give them plainer names.")
     return rows
@@ -104,8 +97,6 @@ def _open_files(
     config: Mapping[str, str],
     layout: CsvLayout,
 ) -> Source:
-    from leastnoise.curator.engines import duckdb, spark
-
     given = [os.fspath(item) for item in (source if isinstance(source, list) else [source])]
     given = [local_path(item) or item for item in given]
     label = name or ", ".join(Path(item).name for item in given)
@@ -116,7 +107,7 @@ def _open_files(
         return spark.open_named(given[0], engine=str(engine), config=config, name=label, layout=layout)
     _check_config(engine, config)
     files = tuple(file for item in given for file in find_files(item))
-    layout.check_is_csv(ending(files[0]) != ".parquet")
+    layout.check_is_csv(not is_parquet(files[0]))
     status = statuses(files)
     if engine in (None, "duckdb"):
         opened: Engine = duckdb.connect(memory_limit=memory_limit)
@@ -124,7 +115,7 @@ def _open_files(
         opened = spark.connect(str(engine), config)
     check_schemas(files, layout)
     rows = opened.read_files(list(files), layout)
-    folders = partitions.columns(files)
+    folders = partition_columns(files)
     return Source(
         engine=opened, rows=rows, name=label, files=files, folders=folders, layout=layout, opened_status=status
     )
@@ -134,8 +125,6 @@ def _open_address(
     given: list[str], label: str, engine: str | None, config: Mapping[str, str], layout: CsvLayout
 ) -> Source:
     """s3a://, hdfs://, abfss:// ...: what a Spark session reads by itself, one address a table."""
-    from leastnoise.curator.engines import spark
-
     if engine in (None, "duckdb"):
         raise UnknownSource(
             f'"{given[0]}" is an address that a Spark session reads; DuckDB is given paths of this machine. Name a '
@@ -197,7 +186,7 @@ def ending(file: str) -> str:
 
 def check_schemas(files: Sequence[str], layout: CsvLayout = PLAIN) -> None:
     """Every file of a table has the same columns of the same types; read from the footers."""
-    if ending(files[0]) != ".parquet":
+    if not is_parquet(files[0]):
         names = header(files[0], layout)
         for file in files:
             if header(file, layout) != names:
@@ -206,9 +195,8 @@ def check_schemas(files: Sequence[str], layout: CsvLayout = PLAIN) -> None:
                     "another order."
                 )
         return _check_folders(files, names)
-    import pyarrow.parquet as pq
 
-    schemas = reading(lambda: [pq.read_schema(file).remove_metadata() for file in files], files)
+    schemas = redact_errors(lambda: [pq.read_schema(file).remove_metadata() for file in files], files)
     first = schemas[0]
     check_names(first.names)
     for file, other in zip(files, schemas, strict=True):
@@ -229,7 +217,7 @@ def _moved(names: Sequence[str], others: Sequence[str]) -> list[str]:
 def _check_folders(files: Sequence[str], names: Sequence[str]) -> None:
     """No column is named by a folder and in the files: which of the two counts differs between engines."""
     inside = {name.casefold() for name in names}
-    both = [name for name in partitions.columns(files) if name.casefold() in inside]
+    both = [name for name in partition_columns(files) if name.casefold() in inside]
     if both:
         raise UnknownSource(
             f'a folder names the column "{both[0]}", and the files have one of that name. Rename the folders, or leave '
@@ -244,11 +232,6 @@ def _is_data(file: Path) -> bool:
 
 def _open_ibis(table: Any, name: str, memory_limit: str | None) -> Source:
     """A table of DuckDB or Spark, as it is: what an expression did before us nobody has checked."""
-    import ibis.expr.operations as ops
-
-    from leastnoise.curator.engines import spark
-    from leastnoise.curator.engines.given_table import GivenTable
-
     backend = table.get_backend()
     if backend.name not in ("duckdb", "pyspark"):
         raise UnknownSource(
@@ -266,15 +249,13 @@ def _open_ibis(table: Any, name: str, memory_limit: str | None) -> Source:
             "write the result to a table or to Parquet first."
         )
     if backend.name == "pyspark":
-        return spark.open_frame(reading(lambda: backend._session.sql(backend.compile(table))), name=name)
+        return spark.open_frame(redact_errors(lambda: backend._session.sql(backend.compile(table))), name=name)
     place = table.op().namespace
     path = [part for part in (place.catalog, place.database, table.op().name) if part]
     return _open_given(backend.con, lambda: GivenTable(backend.con, path), name, memory_limit)
 
 
 def _open_connection(connection: Any, table: str, name: str | None, memory_limit: str | None) -> Source:
-    from leastnoise.curator.engines import given_table
-
     if type(connection).__name__ != "DuckDBPyConnection":
         raise UnknownSource(f"a pair must be (DuckDB connection, table name). Got {type(connection).__name__}.")
     return _open_given(connection, lambda: given_table.find(connection, table), name or table, memory_limit)
@@ -282,8 +263,6 @@ def _open_connection(connection: Any, table: str, name: str | None, memory_limit
 
 def _open_given(connection: Any, find: Callable[[], GivenTable], name: str, memory_limit: str | None) -> Source:
     """A table of somebody else's connection, in an engine of our own with the memory and threads of that one."""
-    from leastnoise.curator.engines import duckdb, given_table
-
     lock = lock_of(connection)
     with lock:  # another thread may be reading another table of it
         given = find()
@@ -298,8 +277,6 @@ def _check_types(engine: Any, frame: Frame) -> None:
     schema = frame.arrow_schema()
 
     def take(names: Sequence[str]) -> None:
-        import pyarrow as pa
-
         engine.backend.con.register("leastnoise_rows", pa.schema([schema.field(name) for name in names]).empty_table())
         engine.backend.con.execute("SELECT * FROM leastnoise_rows").fetchall()
 

@@ -1,20 +1,23 @@
 """Spark sessions: one that runs already, one that is started on a master, or the client of a Spark Connect server.
 
-Whatever can be wrong before a row is read has a sentence of its own here, and is found before anything is paid.
+Whatever can be wrong before a row is read has a sentence of its own here, and is found before anything is paid. Whether
+there is a Java, and a master that answers, is asked here as well: Spark itself answers late, and in its own words.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import os
+import re
+import shutil
+import socket
 import sys
 from collections.abc import Mapping
 from typing import Any
 
-from leastnoise.curator.engines import spark_master, spark_server
-from leastnoise.curator.engines.spark_server import is_remote
-from leastnoise.curator.engines.spark_settings import SETTINGS, silent
-from leastnoise.errors import EngineUnavailable, InvalidParameter
+from leastnoise.curator.engines import spark_settings
+from leastnoise.curator.engines.spark_settings import SETTINGS, is_remote, silent
+from leastnoise.errors import EngineUnavailable, InvalidParameter, UnknownSource
 
 # What a session of ours has unless the user's own files or `config` say otherwise. What Spark logs of a task that
 # failed may quote a cell, here and on the workers; its pages show exact numbers of rows to whoever asks.
@@ -26,6 +29,73 @@ CAREFUL = {
 SILENT = "-Dlog4j2.level=OFF"  # of executors, to which spark.log.level does not travel
 _EXECUTORS = "spark.executor.extraJavaOptions"
 _INTERPRETER = "spark.pyspark.python"
+TIMEOUT_SECONDS = 5.0
+MASTER_PORT, CONNECT_PORT = 7077, 15002
+_ADDRESS = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.%]+)\]|(?P<host>[^:\[\]/;]+))(?::(?P<port>\d+))?")  # [::1]:7077
+
+
+def check_java() -> None:
+    """Raise where there is no Java."""
+    home = os.environ.get("JAVA_HOME", "")
+    if not (home and os.path.exists(os.path.join(home, "bin", "java"))) and shutil.which("java") is None:
+        raise EngineUnavailable(
+            "Spark needs Java 17 or 21, and none is found in JAVA_HOME or on PATH. "
+            "Install one (Debian: apt install openjdk-17-jre-headless) or use the default engine."
+        )
+
+
+def check_master(master: str) -> None:
+    """Refuse a master that does not answer: Spark itself would wait for a minute and more."""
+    if not master.startswith("spark://"):
+        if re.match(r"local(\[.*\])?$|yarn$|k8s://", master) is None:
+            raise UnknownSource(
+                'engine must be "duckdb", a Spark master such as "spark://host:7077" or "local[2]", or a Spark Connect '
+                f'server such as "sc://host". Got {master!r}.',
+                parameter="engine",
+                value=master,
+                example=[{"engine": "duckdb"}, {"engine": "local[2]"}],
+            )
+        return
+    addresses = master.removeprefix("spark://").split(",")
+    if not any(_answers(address, MASTER_PORT) for address in addresses):
+        raise EngineUnavailable(
+            f"no Spark master answers at {master} within {TIMEOUT_SECONDS:g} seconds. Check the address, or start it."
+        )
+
+
+def check_server(url: str) -> None:
+    """Refuse a Spark Connect server that does not answer: its client would go on trying for minutes."""
+    if not _answers(re.split("[/;]", url.removeprefix("sc://"), maxsplit=1)[0], CONNECT_PORT):
+        raise EngineUnavailable(
+            f"no Spark Connect server answers at {without_token(url)} within {TIMEOUT_SECONDS:g} seconds. Check the "
+            "address, or start it."
+        )
+
+
+def without_token(url: str) -> str:
+    """The address of a server without what follows it: a token may be among that."""
+    return "sc://" + re.split("[/;]", url.removeprefix("sc://"), maxsplit=1)[0]
+
+
+def endpoint(url: str) -> tuple[str, int]:
+    """Host and port of sc://host:port/;token=...; IPv6 without its brackets."""
+    return _parsed(re.split("[/;]", url.removeprefix("sc://"), maxsplit=1)[0], CONNECT_PORT) or ("", CONNECT_PORT)
+
+
+def _parsed(address: str, port: int) -> tuple[str, int] | None:
+    found = _ADDRESS.fullmatch(address)
+    return None if found is None else (found["six"] or found["host"], int(found["port"] or port))
+
+
+def _answers(address: str, port: int) -> bool:
+    where = _parsed(address, port)
+    if where is None:
+        return False
+    try:
+        socket.create_connection(where, timeout=TIMEOUT_SECONDS).close()
+    except (OSError, OverflowError):
+        return False
+    return True
 
 
 def session_of(engine: str, config: Mapping[str, str]) -> Any:
@@ -47,7 +117,7 @@ def own_of(session: Any) -> Any:
         return session.newSession()
     with silent():
         try:
-            return spark_server.second_session(session)
+            return spark_settings.second_session(session)
         except Exception:
             opened = False
     assert not opened
@@ -118,7 +188,7 @@ _STOPPED = "the Spark session of this table was stopped. Start one, and open the
 
 def _check_server_answers(session: Any) -> None:
     with silent():
-        if spark_server.answers(session):
+        if spark_settings.answers(session):
             return
     raise EngineUnavailable(
         "the Spark Connect session of this table has ended, or its server does not answer. See that the server runs, "
@@ -131,7 +201,7 @@ def _remote(url: str, config: Mapping[str, str]) -> Any:
     missing = [name for name in ("grpc", "grpc_status", "google.rpc") if not _is_installed(name)]
     if missing:
         raise EngineUnavailable("Spark Connect needs more packages. Type pip install 'pyspark[connect]'.")
-    spark_master.check_server(url)
+    check_server(url)
     from pyspark.sql.connect.session import SparkSession
 
     running = SparkSession.getActiveSession()
@@ -141,9 +211,9 @@ def _remote(url: str, config: Mapping[str, str]) -> Any:
         session = SparkSession(connection=url)
     except Exception:
         session = None
-    if session is None or not spark_server.answers(session):
+    if session is None or not spark_settings.answers(session):
         raise EngineUnavailable(
-            f"{spark_master.without_token(url)} answers, and does not open a session of Spark Connect. See that this "
+            f"{without_token(url)} answers, and does not open a session of Spark Connect. See that this "
             "is the port of Connect (15002 unless it was changed), that the token is right and that the server's Spark "
             "is of version 4."
         )
@@ -168,7 +238,7 @@ def _configure(session: Any, config: Mapping[str, str]) -> None:
 
 def _is_of(session: Any, url: str) -> bool:
     """Whether a session of Spark Connect is one of this server."""
-    host, port = spark_master.endpoint(url)
+    host, port = endpoint(url)
     return str(getattr(session.client._builder, "endpoint", "")) in (f"{host}:{port}", f"[{host}]:{port}")
 
 
@@ -176,12 +246,12 @@ def _local(master: str, config: Mapping[str, str]) -> Any:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    spark_master.check_java()
+    check_java()
     running = SparkContext._active_spark_context
     if running is not None and running._jsc is not None and not _has_ended(running):
         _check_same(running, master, config)
         return SparkSession.getActiveSession() or SparkSession(running)
-    spark_master.check_answers(master)
+    check_master(master)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     try:
         session = _start(master, config)

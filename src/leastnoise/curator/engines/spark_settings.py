@@ -2,12 +2,16 @@
 query.
 
 They are those of a session of our own; all others it has from the session that was given, also those that were changed
-since. The log of the JVM and the active session are shared with that one, and are as they were afterwards. Several
-threads may ask one session at once, so what was there is remembered by the first and put back by the last.
+since. The log of the JVM and the active session are shared with that one, and are as they were afterwards: of several
+threads that read, the first turns the log off and the last on again.
+
+Whether a Spark Connect server still answers is asked here too: its client would go on asking one that is gone for ten
+minutes.
 """
 
 from __future__ import annotations
 
+import copy
 import logging
 import threading
 import time
@@ -16,7 +20,6 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from leastnoise._support import library_warnings
-from leastnoise.curator.engines.spark_server import is_remote, put_back_retries, shorten_retries
 from leastnoise.errors import EngineUnavailable
 
 SETTINGS = {
@@ -45,37 +48,28 @@ LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")  # PySpark's 
 PY4J_LOGGERS = ("py4j", "py4j.java_gateway", "py4j.clientserver")  # and of the connection to the JVM
 MAX_SECONDS_AFTER_FAILURE = 5.0  # for tasks beside the one that failed, which may still log their rows
 _lock = threading.RLock()
-_held: dict[str, _Before] = {}  # sessions that are being asked -> what they were before
 _silence = threading.local()  # `active` while this thread reads rows
 
 
-class _Before:
-    """How often the client of a session asked a server again when the first of our threads came to it, and how many
-    are there."""
-
-    def __init__(self, session: Any) -> None:
-        self.threads = 0
-        self.retries = shorten_retries(session)
-
-
 class _Log:
-    """The log of the JVM of this process, which all of its sessions share: silent while one of our threads reads."""
+    """The log of the JVM of this process, which all of its sessions share: off while one of our threads reads."""
 
     def __init__(self) -> None:
         self.threads = 0
         self.level = ""
 
     def hold(self, context: Any) -> None:
-        if self.threads == 0:
-            root = context._jvm.org.apache.logging.log4j.LogManager.getRootLogger()
-            self.level = str(root.getLevel().toString())
-            context.setLogLevel("OFF")
-        self.threads += 1
+        with _lock:
+            if self.threads == 0:
+                root = context._jvm.org.apache.logging.log4j.LogManager.getRootLogger()
+                self.level = str(root.getLevel().toString())
+                context.setLogLevel("OFF")
+            self.threads += 1
 
     def let_go(self, context: Any) -> None:
-        self.threads -= 1
-        if self.threads == 0:
-            with suppress(Exception):  # the session may have ended
+        with _lock, suppress(Exception):  # the session may have ended
+            self.threads -= 1
+            if self.threads == 0:
                 context.setLogLevel(self.level)
 
 
@@ -87,45 +81,38 @@ def applied(session: Any, given: Any = None) -> Iterator[None]:
     """Our settings and the others of the session that was given, read back; raises EngineUnavailable before any row is
     read.
 
-    What the JVM and PySpark log meanwhile may quote a cell, so they log nothing. (With Spark Connect the log is the
-    server's own.)
+    What the JVM and PySpark log meanwhile may quote a cell, so they log nothing.
     """
-    with _lock, silent():
-        name, before = _entered(session, given)
-    failed = True
-    try:
-        with silent(), _same_active(session):
+    with silent(), _without_log(session):
+        with _lock:
+            if given is not None:
+                _take_over(given, session)
+            _set(session)
+        with _same_active(session):
             yield
-        failed = False
-    finally:
-        if failed and not is_remote(session):
-            _wait_for_tasks(session)
-        with _lock, silent():
-            _leave(session, name, before)
 
 
-def _entered(session: Any, given: Any) -> tuple[str, _Before]:
+@contextmanager
+def _without_log(session: Any) -> Iterator[None]:
+    """With Spark Connect the log is the server's own."""
+    if is_remote(session):
+        yield
+        return
     try:
-        name = _identity(session)
-        before = _held.get(name) or _Before(session)
-        if not is_remote(session):
-            _log.hold(session.sparkContext)
+        _log.hold(session.sparkContext)
+        answers = True
     except Exception:
         answers = False
-    else:
-        answers = True
     if not answers:
         raise EngineUnavailable("the Spark session of this table does not answer. Start one, and open the table again.")
-    before.threads += 1
-    _held[name] = before
+    failed = True
     try:
-        if given is not None:
-            _take_over(given, session)
-        _set(session)
-    except BaseException:
-        _leave(session, name, before)
-        raise
-    return name, before
+        yield
+        failed = False
+    finally:
+        if failed:
+            _wait_for_tasks(session)
+        _log.let_go(session.sparkContext)
 
 
 @contextmanager
@@ -149,19 +136,10 @@ def _is_logged(record: logging.LogRecord) -> bool:
 def _wait_for_tasks(session: Any) -> None:
     """Until no task runs any more, by the list that is written after what a task's failure is logged as."""
     deadline = time.monotonic() + MAX_SECONDS_AFTER_FAILURE
-    with silent(), suppress(Exception):  # the session may be gone
+    with suppress(Exception):  # the session may be gone
         tracker = session.sparkContext._jsc.sc().statusTracker()
         while time.monotonic() < deadline and any(each.numRunningTasks() for each in tracker.getExecutorInfos()):
             time.sleep(0.05)
-
-
-def _leave(session: Any, name: str, before: _Before) -> None:
-    before.threads -= 1
-    if before.threads == 0:
-        _held.pop(name, None)
-        put_back_retries(session, before.retries)
-    if not is_remote(session):
-        _log.let_go(session.sparkContext)
 
 
 def _take_over(given: Any, session: Any) -> None:
@@ -221,6 +199,77 @@ def _others(session: Any) -> list[str]:
     return [name for name, value in SETTINGS.items() if now.get(name) != value]
 
 
-def _identity(session: Any) -> str:
-    """The same for every Python object that stands for one session."""
-    return str(session.session_id if is_remote(session) else session._jsparkSession.sessionUUID())
+RETRIES = 4  # after 0.05, 0.2, 0.8 and 3.2 seconds
+READ_RETRIES = 6  # and after 13 and 51: while rows are read, a server is waited for about a minute
+_retries_lock = threading.Lock()
+
+
+def is_remote(session: Any) -> bool:
+    """Whether this is a session of Spark Connect: a client without a JVM."""
+    return type(session).__module__.startswith("pyspark.sql.connect")
+
+
+def second_session(session: Any) -> Any:
+    """Another session of the same user on the same server, in the same catalogue and database."""
+    from pyspark.sql.connect.session import SparkSession
+
+    client = session.client
+    builder = copy.copy(client._builder)
+    builder._params = {name: value for name, value in builder._params.items() if name != "session_id"}
+    made = SparkSession(connection=builder, userId=client._user_id)
+    _shorten_retries(made.client)
+    made.catalog.setCurrentCatalog(session.catalog.currentCatalog())
+    made.catalog.setCurrentDatabase(session.catalog.currentDatabase())
+    return made
+
+
+def end(session: Any) -> None:
+    """Let the server forget a session of ours. (The client's own `close` would also end the threads with which every
+    other session of this process reads.)"""
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+
+    with suppress(Exception):  # the server may be gone
+        session.client.set_retry_policies([DefaultPolicy(max_retries=0)])
+        session.client.release_session()
+        session.client._channel.close()
+
+
+def is_gone(session: Any) -> bool:
+    """Whether nothing can be put back or dropped any more, because the server of a Connect session does not answer."""
+    return is_remote(session) and not answers(session)
+
+
+def answers(session: Any) -> bool:
+    """Whether the server of a Connect session knows it, within about five seconds. No row is read."""
+    if session.is_stopped:
+        return False
+    try:
+        with _few_retries(session.client):
+            session.conf.get("spark.sql.session.timeZone")
+    except Exception:
+        return False
+    return True
+
+
+def _shorten_retries(client: Any) -> None:
+    """The client's own policies, but for those that go on for longer."""
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+
+    def short(policy: Any) -> bool:
+        return policy.max_retries is not None and policy.max_retries <= READ_RETRIES
+
+    few = DefaultPolicy(max_retries=READ_RETRIES)
+    client.set_retry_policies([each if short(each) else few for each in client.get_retry_policies()])
+
+
+@contextmanager
+def _few_retries(client: Any) -> Iterator[None]:
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+
+    with _retries_lock:  # else the short list of one thread would be put back by another
+        usual = client.get_retry_policies()
+        client.set_retry_policies([DefaultPolicy(max_retries=RETRIES)])
+        try:
+            yield
+        finally:
+            client.set_retry_policies(usual)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-    from leastnoise.curator.engines.engine import RowRule
+    from leastnoise.curator.engines.engine import BatchWork
 
     Batches = Iterator[pa.RecordBatch]
     Task = Callable[[Batches], Batches]
@@ -59,20 +59,11 @@ def filled_cells(count: Callable[[Batches], np.ndarray[Any, Any]]) -> Task:
     return task
 
 
-def sent(rule: RowRule) -> Task:
-    """What is kept of a part of the rows."""
+def through(work: BatchWork) -> Task:
+    """Batches of a partition in, others out."""
 
     def task(batches: Batches) -> Batches:
-        return rule.send(batches)
-
-    return task
-
-
-def received(rule: RowRule) -> Callable[[pa.Table], pa.Table]:
-    """What is kept of a group, from all that was sent of it."""
-
-    def task(group: pa.Table) -> pa.Table:
-        return rule.receive(group)
+        return work(batches)
 
     return task
 

@@ -12,10 +12,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import leastnoise
 from leastnoise._support.version import VERSION
-from leastnoise.curator.engines.spark_server import is_remote
-from leastnoise.curator.engines.spark_settings import applied
+from leastnoise.curator.engines.spark_settings import applied, is_remote
 from leastnoise.curator.engines.spark_tasks import probe
 from leastnoise.errors import EngineUnavailable
 
@@ -95,7 +93,7 @@ def _asked(session: Any) -> tuple[list[str], str]:
 
 def send_package(session: Any) -> None:
     """Ship this package to the workers of a Spark Connect session of ours, which nobody else can add files to."""
-    root = Path(leastnoise.__file__).parent
+    root = Path(__file__).parents[2]  # of leastnoise
     with tempfile.TemporaryDirectory() as folder, suppress(Exception):  # the workers are asked again
         path = Path(folder) / f"leastnoise_{uuid4().hex}.zip"  # a file of one name and other contents fails the task
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:

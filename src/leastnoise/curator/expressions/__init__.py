@@ -1,12 +1,10 @@
 """Which expressions may shape the rows: fixed, total functions of one row's own columns, the same on every engine.
 
-tree.py               the expression as a value: columns, typed literals, calls
-allowed_functions.py  the functions there are, and the types they take
-literals.py           constants, each written in one way
-from_sql.py           text -> tree
-from_ibis.py          Ibis -> tree
-safe_expressions.py   tree -> a total Ibis expression: no value makes it fail
-recorded_text.py      tree -> text, for the record
+tree.py           the expression as a value (columns, typed literals, calls), and its text for the record
+functions.py      the functions there are: one entry a function
+from_sql.py       text -> tree
+from_ibis.py      Ibis -> tree
+total.py          tree -> a total Ibis expression: no value makes it fail
 """
 
 from __future__ import annotations
@@ -14,16 +12,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from leastnoise.curator.expressions import from_ibis, from_sql, safe_expressions
-from leastnoise.curator.expressions.recorded_text import text
-from leastnoise.curator.expressions.safe_expressions import filtered, with_column
-from leastnoise.curator.expressions.tree import Column, Node, Type
+import ibis
+import ibis.expr.types as ir
+
+from leastnoise.curator.expressions import from_ibis, from_sql, total
+from leastnoise.curator.expressions.total import filtered, with_column
+from leastnoise.curator.expressions.tree import Column, Node, Type, text
 from leastnoise.errors import BadExpression, UnknownColumn, WrongType
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
 
 __all__ = ["Node", "Type", "filtered", "read", "text", "with_column"]
 
@@ -46,14 +43,12 @@ def read(rows: ir.Table, given: Any, *, unit: Iterable[str], what: str) -> Node:
         made = from_sql.parse(given, column, schema)
     else:
         made = from_ibis.convert(_bound(rows, given, what), rows.op(), column, what)
-    safe_expressions.check_size(made)
+    total.check_size(made)
     return made
 
 
 def _bound(rows: ir.Table, given: Any, what: str) -> Any:
     """The one Ibis operation that was given."""
-    import ibis
-
     if _is_long(given):
         raise _not_an_expression(given, what, "", rows)
     bound: tuple[Any, ...] = ()
@@ -72,8 +67,6 @@ def _bound(rows: ir.Table, given: Any, what: str) -> Any:
 
 def _is_long(given: Any) -> bool:
     """Whether it is a Series or a list, which Ibis would copy cell by cell."""
-    import ibis
-
     return hasattr(given, "__len__") and not isinstance(given, ibis.Value)
 
 

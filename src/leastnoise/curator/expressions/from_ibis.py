@@ -10,23 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from leastnoise.curator.expressions import allowed_functions
-from leastnoise.curator.expressions.allowed_functions import call
-from leastnoise.curator.expressions.literals import integer, literal
-from leastnoise.curator.expressions.tree import Literal, Node, Type
+import ibis.expr.operations as ops
+
+from leastnoise.curator.expressions import functions
+from leastnoise.curator.expressions.functions import FUNCTIONS, UNITS, call
+from leastnoise.curator.expressions.tree import Literal, Node, Type, integer, literal
 from leastnoise.errors import BadExpression
 
-CALLS = {
-    "IsNull": "is null", "NullIf": "nullif", "Not": "not", "And": "and", "Or": "or", "Xor": "xor", "Equals": "=",
-    "NotEquals": "<>", "GreaterEqual": ">=", "Greater": ">", "LessEqual": "<=", "Less": "<",
-    "IdenticalTo": "is not distinct from", "Add": "+", "Subtract": "-", "Multiply": "*", "Divide": "/",
-    "FloorDivide": "//", "Modulus": "%", "Negate": "negate", "Abs": "abs", "Floor": "floor", "Ceil": "ceil",
-    "IsNan": "isnan", "IsInf": "isinf", "StringLength": "length", "StartsWith": "starts_with", "EndsWith": "ends_with",
-    "StringContains": "contains", "ExtractYear": "year", "ExtractQuarter": "quarter", "ExtractMonth": "month",
-    "ExtractDay": "day", "ExtractHour": "hour", "ExtractMinute": "minute", "ExtractSecond": "second",
-    "ExtractDayOfYear": "doy", "ExtractWeekOfYear": "week",
-}  # fmt: skip
-UNITS = {"Y": "year", "Q": "quarter", "M": "month", "W": "week", "D": "day", "h": "hour", "m": "minute", "s": "second"}
+CALLS = {operation: function.name for function in FUNCTIONS.values() for operation in function.ibis}
+UNIT_NAMES = {code: unit for unit, code in UNITS.items()}
 
 
 def convert(root: Any, relation: Any, column: Callable[[str], Node], what: str) -> Node:
@@ -54,8 +46,6 @@ def convert(root: Any, relation: Any, column: Callable[[str], Node], what: str) 
 
 def _parts(operation: Any, what: str) -> list[Any]:
     """The operations that this one is made of; a table inside it is refused."""
-    import ibis.expr.operations as ops
-
     name = type(operation).__name__
     if name not in CALLS and name not in SPECIAL:
         raise BadExpression(refusal(name, what))
@@ -92,7 +82,7 @@ def _cast(operation: Any, made: dict[Any, Node], what: str) -> Node:
             f"{what} casts to {target}, which rounds or fails differently on each engine. Cast to float64, int64, "
             "string, boolean, date or timestamp, or convert the column before opening the table."
         )
-    return allowed_functions.cast(made[operation.arg], Type.of(target))
+    return functions.cast(made[operation.arg], Type.of(target))
 
 
 def _choice(operation: Any, made: dict[Any, Node], what: str) -> Node:
@@ -127,7 +117,7 @@ def _substring(operation: Any, made: dict[Any, Node], what: str) -> Node:
 
 
 def _truncate(operation: Any, made: dict[Any, Node], what: str) -> Node:
-    unit = UNITS.get(operation.unit.value, operation.unit.value)
+    unit = UNIT_NAMES.get(operation.unit.value, operation.unit.value)
     return call("truncate", made[operation.arg], Literal(unit, Type.TEXT))
 
 
@@ -141,13 +131,13 @@ SPECIAL: dict[str, Callable[[Any, dict[Any, Node], str], Node]] = {
     "SearchedCase": _choice,
     "SimpleCase": _choice,
     "IfElse": _if,
-    "Between": lambda o, made, what: allowed_functions.between(made[o.arg], made[o.lower_bound], made[o.upper_bound]),
+    "Between": lambda o, made, what: functions.between(made[o.arg], made[o.lower_bound], made[o.upper_bound]),
     "InValues": lambda o, made, what: call("in", made[o.value], *(made[option] for option in o.options)),
     "Clip": _clip,
     "StringSQLLike": _like,
     "Substring": _substring,
     "DayOfWeekIndex": lambda o, made, what: call("-", call("isodow", made[o.arg]), integer(1)),
-    "Date": lambda o, made, what: allowed_functions.cast(made[o.arg], Type.DATE),
+    "Date": lambda o, made, what: functions.cast(made[o.arg], Type.DATE),
     "TimestampTruncate": _truncate,
     "DateTruncate": _truncate,
 }

@@ -16,28 +16,16 @@ import sqlglot
 from sqlglot import expressions as sql
 from sqlglot.errors import SqlglotError
 
-from leastnoise.curator.expressions import allowed_functions
-from leastnoise.curator.expressions.allowed_functions import call
-from leastnoise.curator.expressions.literals import integer, number
-from leastnoise.curator.expressions.recorded_text import is_plain
-from leastnoise.curator.expressions.tree import Literal, Node, Type
+from leastnoise.curator.expressions import functions
+from leastnoise.curator.expressions.functions import FUNCTIONS, call
+from leastnoise.curator.expressions.tree import PARTS, Literal, Node, Type, integer, is_plain, number
 from leastnoise.domain import is_text
 from leastnoise.errors import BadExpression
 
 MAX_CHARACTERS = 20_000
 MAX_DEPTH = 50
 
-CALLS: dict[type, str] = {
-    sql.Not: "not", sql.EQ: "=", sql.NEQ: "<>", sql.LT: "<", sql.LTE: "<=", sql.GT: ">", sql.GTE: ">=",
-    sql.NullSafeEQ: "is not distinct from", sql.Add: "+", sql.Sub: "-", sql.Mul: "*", sql.Div: "/", sql.IntDiv: "//",
-    sql.Mod: "%", sql.Abs: "abs", sql.Floor: "floor", sql.Ceil: "ceil", sql.IsNan: "isnan", sql.IsInf: "isinf",
-    sql.Length: "length", sql.StartsWith: "starts_with", sql.EndsWith: "ends_with", sql.Contains: "contains",
-    sql.Like: "like", sql.Coalesce: "coalesce", sql.Nullif: "nullif", sql.Year: "year", sql.Quarter: "quarter",
-    sql.Month: "month", sql.Week: "week", sql.WeekOfYear: "week", sql.Day: "day", sql.DayOfMonth: "day",
-    sql.DayOfYear: "doy", sql.Hour: "hour", sql.Minute: "minute", sql.Second: "second", sql.DayOfWeekIso: "isodow",
-}  # fmt: skip
-PARTS = {"YEAR": "year", "QUARTER": "quarter", "MONTH": "month", "WEEK": "week", "DAY": "day", "DOY": "doy",
-         "DAYOFYEAR": "doy", "ISODOW": "isodow", "HOUR": "hour", "MINUTE": "minute", "SECOND": "second"}  # fmt: skip
+CALLS = {kind: function.name for function in FUNCTIONS.values() for kind in function.sql}
 TARGETS = {
     "BIGINT": Type.INTEGER, "INT": Type.INTEGER, "DOUBLE": Type.REAL, "TEXT": Type.TEXT,
     "VARCHAR": Type.TEXT, "BOOLEAN": Type.BOOLEAN, "DATE": Type.DATE, "TIMESTAMP": Type.TIMESTAMP,
@@ -68,7 +56,8 @@ def _strings(text: str) -> int:
 
 
 class _Reader:
-    """The text, for messages, and how columns are found."""
+    """The text, for messages, and how columns are found. What a class of sqlglot means that is no plain call, a method
+    of its name says; the others have no name with an underscore, so that no class can lead to them."""
 
     def __init__(self, given: str, column: Callable[[str], Node]) -> None:
         self.given, self.column = given, column
@@ -86,27 +75,27 @@ class _Reader:
         operands = [
             part for part in (tree.this, tree.args.get("expression"), *tree.args.get("expressions", ())) if part
         ]
-        self._only(tree, "this", "expression", "expressions")
+        self.check_arguments(tree, "this", "expression", "expressions")
         return call(name, *(self.node(part, depth + 1) for part in operands))
 
     def refusal(self, tree: Any) -> BadExpression:
         return BadExpression(_not_understood(self.given, _abbreviated(tree)))
 
-    def _only(self, tree: Any, *known: str) -> None:
+    def check_arguments(self, tree: Any, *known: str) -> None:
         """Refuse what sqlglot understood and we would leave out, such as SYMMETRIC or a second pattern."""
         for name, value in tree.args.items():
             if value and name not in known and (name not in ANNOTATIONS or isinstance(value, sql.Expression | list)):
                 raise self.refusal(tree)
 
-    def _all(self, tree: Any, depth: int, *names: str) -> list[Node]:
-        self._only(tree, *names)
+    def operands(self, tree: Any, depth: int, *names: str) -> list[Node]:
+        self.check_arguments(tree, *names)
         return [self.node(tree.args[name], depth + 1) for name in names if tree.args.get(name)]
 
     def _paren(self, tree: Any, depth: int) -> Node:
         return self.node(tree.this, depth + 1)
 
     def _column(self, tree: Any, depth: int) -> Node:
-        self._only(tree, "this")
+        self.check_arguments(tree, "this")
         if not isinstance(tree.this, sql.Identifier):
             raise self.refusal(tree)
         return self.column(tree.this.name)
@@ -137,7 +126,7 @@ class _Reader:
             return integer(-(2**63)) if least else Literal(-inner.value, Type.REAL)
         return call("negate", inner)
 
-    def _chain(self, tree: Any, depth: int) -> Node:
+    def chain(self, tree: Any, depth: int) -> Node:
         """a AND b AND c: written side by side they are parts of one call, however many."""
         operands, pending = [], [tree]
         while pending:
@@ -148,7 +137,7 @@ class _Reader:
                 operands.append(self.node(part, depth + 1))
         return call(type(tree).__name__.lower(), *operands)
 
-    _and = _or = _chain
+    _and = _or = chain
 
     def _is(self, tree: Any, depth: int) -> Node:
         value, wanted = self.node(tree.this, depth + 1), tree.expression
@@ -159,53 +148,54 @@ class _Reader:
         raise self.refusal(tree)
 
     def _nullsafeneq(self, tree: Any, depth: int) -> Node:
-        return call("not", call("is not distinct from", *self._all(tree, depth, "this", "expression")))
+        return call("not", call("is not distinct from", *self.operands(tree, depth, "this", "expression")))
 
     def _in(self, tree: Any, depth: int) -> Node:
-        self._only(tree, "this", "expressions")
+        self.check_arguments(tree, "this", "expressions")
         return call("in", *(self.node(part, depth + 1) for part in (tree.this, *tree.expressions)))
 
     def _between(self, tree: Any, depth: int) -> Node:
-        return allowed_functions.between(*self._all(tree, depth, "this", "low", "high"))
+        return functions.between(*self.operands(tree, depth, "this", "low", "high"))
 
     def _if(self, tree: Any, depth: int) -> Node:
-        made = self._all(tree, depth, "this", "true", "false")
+        made = self.operands(tree, depth, "this", "true", "false")
         return call("case", *made) if len(made) == 3 else call("case", *made, Literal(None, Type.NULL))
 
     def _case(self, tree: Any, depth: int) -> Node:
-        self._only(tree, "this", "ifs", "default")
+        self.check_arguments(tree, "this", "ifs", "default")
         value = self.node(tree.this, depth + 1) if tree.this else None
         made: list[Node] = []
         for branch in tree.args["ifs"]:
-            when, then = self._all(branch, depth + 1, "this", "true")
+            when, then = self.operands(branch, depth + 1, "this", "true")
             made += [when if value is None else call("=", value, when), then]
         default = tree.args.get("default")
         return call("case", *made, self.node(default, depth + 1) if default else Literal(None, Type.NULL))
 
     def _extract(self, tree: Any, depth: int) -> Node:
-        self._only(tree, "this", "expression")
-        name = PARTS.get(str(tree.this).upper())
-        if name is None:
+        self.check_arguments(tree, "this", "expression")
+        name = str(tree.this).lower()
+        name = "doy" if name == "dayofyear" else name
+        if name not in PARTS:
             raise self.refusal(tree)
         return call(name, self.node(tree.expression, depth + 1))
 
     def _substring(self, tree: Any, depth: int) -> Node:
-        value, start, *length = self._all(tree, depth, "this", "start", "length")
+        value, start, *length = self.operands(tree, depth, "this", "start", "length")
         first = start.value if isinstance(start, Literal) else None
         return call("substring", value, integer(first - 1 if type(first) is int else -1), *length)
 
     def _left(self, tree: Any, depth: int) -> Node:
-        value, length = self._all(tree, depth, "this", "expression")
+        value, length = self.operands(tree, depth, "this", "expression")
         return call("substring", value, integer(0), length)
 
     def _timestamptrunc(self, tree: Any, depth: int) -> Node:
-        self._only(tree, "this", "unit")
+        self.check_arguments(tree, "this", "unit")
         return call("truncate", self.node(tree.this, depth + 1), Literal(str(tree.unit).strip("'").lower(), Type.TEXT))
 
     _datetrunc = _timestamptrunc
 
     def _cast(self, tree: Any, depth: int) -> Node:
-        self._only(tree, "this", "to")
+        self.check_arguments(tree, "this", "to")
         target = TARGETS.get(tree.to.this.name)
         if target is None or tree.to.expressions:
             raise BadExpression(
@@ -214,13 +204,13 @@ class _Reader:
                 "TIMESTAMP.",
                 value=self.given,
             )
-        return allowed_functions.cast(self.node(tree.this, depth + 1), target)
+        return functions.cast(self.node(tree.this, depth + 1), target)
 
     _trycast = _cast
 
     def _date(self, tree: Any, depth: int) -> Node:
-        self._only(tree, "this")
-        return allowed_functions.cast(self.node(tree.this, depth + 1), Type.DATE)
+        self.check_arguments(tree, "this")
+        return functions.cast(self.node(tree.this, depth + 1), Type.DATE)
 
     _tsordstodate = _date
 

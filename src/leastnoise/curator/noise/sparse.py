@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfc
 
-from leastnoise.curator import odd_cells
+from leastnoise.curator import coercion
 from leastnoise.curator.noise import entropy, gaussian, inverse_cdf, lazy_uniform
 from leastnoise.errors import InvalidParameter, WrongType
 
@@ -142,7 +142,7 @@ def _integers(numbers: Integers, *, otherwise: int) -> NDArray[Any]:
     if getattr(numbers, "dtype", np.dtype(object)).kind in "iu":
         return np.asarray(numbers)
     array = np.empty(len(numbers), dtype=object)
-    array[:] = [otherwise if found is None else found for found in map(odd_cells.as_integer, numbers)]
+    array[:] = [otherwise if found is None else found for found in map(coercion.as_integer, numbers)]
     return array
 
 

@@ -8,25 +8,22 @@ moves them by as many rows, so they cost the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
 
 from leastnoise import errors
-from leastnoise.curator import mechanism
-from leastnoise.curator.aggregate.clipping import checked_ends
-from leastnoise.curator.aggregate.exact_totals import Aggregate, clamped
-from leastnoise.curator.budget import quantile_charge
-from leastnoise.curator.budget.quantile_charge import QuantileCharge
 from leastnoise.curator.dataset import Dataset
-from leastnoise.curator.noise import entropy
-from leastnoise.curator.publish import Facts
 from leastnoise.curator.quantile_mechanism import counts_between, quantile_steps
 from leastnoise.curator.queries.quantile import Quantile
+from leastnoise.curator.queries.quantile_choice import Chosen
+from leastnoise.curator.queries.query import released
+from leastnoise.curator.release import Batch, add_noise
 from leastnoise.curator.request import PrivacyRequest
+from leastnoise.curator.rows.clipping import checked_ends
 from leastnoise.domain.round_numbers import step_weights
-from leastnoise.privacy.rank_noise import RankNoise
+from leastnoise.privacy.vector_noise import NUMBERS
 from leastnoise.releases.clip_suggestion import ClipSuggestion, rounded_outwards
 from leastnoise.releases.provenance import Provenance
 
@@ -76,25 +73,27 @@ class ClipQuestion(Quantile):
     def _size_in_words(self) -> str:
         return "and how many rows lie beyond"
 
-    def _chosen(self, request: PrivacyRequest) -> QuantileCharge:
+    def choose(self, request: PrivacyRequest) -> Chosen:
         """By rank, whatever else would have less error: the counts follow from the ends that are drawn."""
-        return quantile_charge.drawn(quantile_charge.by_rank(request, self.ranks), self._histograms[0].rows)
+        return self.alternatives.by_rank(request)
 
-    def _draw_ranks(self, noise: RankNoise, exact: Aggregate, facts: Facts) -> ClipSuggestion:  # type: ignore[override]
+    def draw(self, plan: Any, batch: Batch) -> Batch:
         """The quantiles, and then the three counts."""
-        assert noise.counts is not None
-        steps, rows, count = np.asarray(exact.indices), clamped(exact.values), self.steps.bins
-        drawn = list(quantile_steps(steps, rows, noise.rates, step_weights(self.steps)))
+        steps, rows, count = batch.indices, batch.blocks[NUMBERS], self.steps.bins
+        assert steps is not None
+        drawn = list(quantile_steps(steps, rows, plan.rates, step_weights(self.steps)))
         low = int(drawn.pop(0)) if self.ends[0] > 0 else None
         high = int(drawn.pop()) if self.ends[1] < 1 else None
         low, high = rounded_outwards(self.steps, low, high)
         cuts = np.array([0, low or 0, count if high is None else high + 1, count])
-        counts = mechanism.publish(counts_between(steps, rows, cuts), noise.counts, domain=None, kind="count", **facts)
-        provenance = Provenance(
-            guarantee=noise.guarantee, delta=noise.delta, reason=noise.reason, seeded=entropy.is_seeded(), **facts
-        )
+        return add_noise(plan.counts, Batch({NUMBERS: counts_between(steps, rows, cuts)}, keys=(low, high)))
+
+    def read(self, plan: Any, noisy: Batch, provenance: Provenance) -> ClipSuggestion:
+        """The clip, and how many rows lie beyond."""
+        assert noisy.keys is not None
+        low, high = noisy.keys
         return ClipSuggestion(
-            counts=replace(counts, provenance=provenance),
+            counts=released(noisy.blocks[NUMBERS], plan.counts, provenance, kind="count", domain=None),
             drawn=(low, high),
             levels=self.ends,
             steps=self.steps,

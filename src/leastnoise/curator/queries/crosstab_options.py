@@ -9,19 +9,17 @@ from contextlib import contextmanager
 from typing import Any
 
 from leastnoise import domain as domains
-from leastnoise.curator.aggregate.clipping import Clip
-from leastnoise.curator.aggregate.grid import rounded_end
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.queries.crosstab_sizes import check_tables, check_ways, check_workload
 from leastnoise.curator.queries.crosstab_trees import TreeColumn, check_tree, tree_column
-from leastnoise.curator.queries.domains import check_columns, exact_matches
+from leastnoise.curator.queries.options import check_columns, exact_matches
+from leastnoise.curator.rows.clipping import Clip, rounded_end
 from leastnoise.domain import OTHER, Axis, OrNull, OrOther, counts_up, has_order, is_plain_list
 from leastnoise.domain.product import check_filled
 from leastnoise.errors import BadDomain, Code, Example, InvalidParameter, MissingParameter, WrongType, as_argument
 from leastnoise.workload import Workload
-from leastnoise.workload.ordered.asked_columns import checked_sums
-from leastnoise.workload.ordered.questions import Kind
-from leastnoise.workload.tables import checked_ways
+from leastnoise.workload.optimal_weights import Kind
+from leastnoise.workload.tables import checked_sums, checked_ways
 
 Other = bool | str | None  # whether missing and unlisted values have a key, or what it is called
 WEIGHT_BITS = 30  # of the largest weight times the cells of the largest table, so that 2^32 rows stay below 2^62
@@ -209,25 +207,16 @@ def checked_workload(
             example={"ways": 2},
         )
     named = [_tuple(table) for table in tables]
-    if tree is not None:
-        if [*cumulative, *ranges]:
-            raise InvalidParameter(
-                f'"{tree.column}" has a tree, and how noise is best divided over the levels of a tree and sums along '
-                "another column at once is not known. Leave out one of them, or ask in two questions.",
-                parameter="cumulative" if [*cumulative] else "ranges",
-            )
-        named = named if ways is None else list(tree.of_ways(tuple(sizes), ways))
-        check_tables(sizes, named)
-        along = tree.workload(sizes, named)
-        check_workload(along)
-        return along
+    if tree is not None and ways is not None:
+        named, ways = list(tree.of_ways(tuple(sizes), ways)), None
     if ways is None:
         check_tables(sizes, named)
     else:
         check_ways(sizes, checked_ways(ways, len(sizes))[-1])
     _check_order(axes, checked_sums(sizes, cumulative, ranges))
-    sums: Any = {"cumulative": cumulative, "ranges": ranges}
-    workload = Workload(sizes, tables=named, **sums) if tables else Workload(sizes, ways=ways, **sums)
+    asked: Any = {"tables": named} if ways is None else {"ways": ways}
+    along: Any = {} if tree is None else {"levels": tree.levels, "shape": tree.shape}
+    workload = Workload(sizes, **asked, cumulative=cumulative, ranges=ranges, **along)
     if workload.maximal == ((),):
         raise InvalidParameter("A total alone is no set of tables: ask for it by count.", parameter="tables")
     check_workload(workload)

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from leastnoise.curator.dataset import Dataset
-from leastnoise.curator.queries.domains import exact_matches
-from leastnoise.domain import Axis, Tree, TreeLevel, counts_up
+from leastnoise.curator.queries.options import exact_matches
+from leastnoise.domain import Axis, Tree, TreeLevel, TreeShape, counts_up
 from leastnoise.errors import BadDomain, InvalidParameter
 from leastnoise.releases.columns import refuse_reserved
 from leastnoise.workload.tables import checked_ways
-from leastnoise.workload.tree_tables import TreeWorkload
 
 Tables = Sequence[tuple[str, ...]]
 
@@ -35,9 +34,10 @@ class TreeColumn:
         """The level as an axis on which a leaf has a place."""
         return TreeLevel(self.tree, level)
 
-    def workload(self, sizes: Mapping[str, int], tables: Tables) -> TreeWorkload:
-        """The tables."""
-        return TreeWorkload(sizes, tables=tables, levels=self.levels, shape=self.tree.shape.cut(len(self.levels)))
+    @property
+    def shape(self) -> TreeShape:
+        """The tree down to that level."""
+        return self.tree.shape.cut(len(self.levels))
 
     def of_ways(self, columns: Sequence[str], ways: int | Sequence[int]) -> Tables:
         """Every table of so many columns, of which at most one is a level."""

@@ -6,23 +6,16 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
-from leastnoise.curator import description, tables_mechanism, tables_preview
-from leastnoise.curator.aggregate import cell_counts, crosstab_rows
-from leastnoise.curator.aggregate.binning import place
-from leastnoise.curator.aggregate.cell_counts import CellCounter
-from leastnoise.curator.aggregate.clipping import Clip
-from leastnoise.curator.aggregate.crosstab_rows import SHARED_PARTS
-from leastnoise.curator.aggregate.exact_totals import Aggregate
-from leastnoise.curator.aggregate.packed_positions import Packing
-from leastnoise.curator.budget import tables_charge
+from leastnoise.curator import description, expectation
+from leastnoise.curator.budget.charge import Charge
+from leastnoise.curator.budget.deciding import decide
 from leastnoise.curator.dataset import Dataset
-from leastnoise.curator.engines.temporary_names import unique
-from leastnoise.curator.publish import Answer, Decision, Facts
+from leastnoise.curator.engines.names import unique
+from leastnoise.curator.expectation import TablesExpectation
 from leastnoise.curator.queries.crosstab_options import (
     Other,
     checked_axes,
@@ -32,20 +25,28 @@ from leastnoise.curator.queries.crosstab_options import (
     keys_of_one,
 )
 from leastnoise.curator.queries.crosstab_trees import TreeColumn
-from leastnoise.curator.queries.domains import limits_of
+from leastnoise.curator.queries.options import limits_of
 from leastnoise.curator.queries.query import NamedRows, Query
+from leastnoise.curator.release import Answer, Batch, Decision
 from leastnoise.curator.request import PrivacyRequest
-from leastnoise.curator.tables_preview import TablesExpectation
+from leastnoise.curator.rows import crosstab_rows, keeping, priorities
+from leastnoise.curator.rows.clipping import Clip
+from leastnoise.curator.rows.crosstab_rows import SHARED_PARTS, WEIGHT, CellCounter
+from leastnoise.curator.rows.keeping import Rule
+from leastnoise.curator.rows.placing import Packing, place
+from leastnoise.curator.rows.totals import Aggregate
 from leastnoise.domain import Axis, OrNull, OrOther
 from leastnoise.privacy import sensitivity as sensitivities
 from leastnoise.privacy.comparison import Comparison
 from leastnoise.privacy.sensitivity import LARGEST_LIMIT, Limits, Sensitivity
+from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.releases.left_out import LeftOut
+from leastnoise.releases.provenance import Provenance
 from leastnoise.workload import Workload
 from leastnoise.workload.comparison import compare_tables
-from leastnoise.workload.ordered.questions import KINDS
+from leastnoise.workload.optimal_weights import KINDS
 from leastnoise.workload.strategy import Weights
-from leastnoise.workload.tables_noise import TablesNoise
+from leastnoise.workload.tables_noise import TablesNoise, TablesPlanner
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -225,8 +226,14 @@ class Crosstabs(Query):
         rows = self.limits.max_rows
         return {} if rows == LARGEST_LIMIT else {"max_rows": rows}
 
-    def _prepare(self) -> None:
-        cell_counts.prepare()
+    @property
+    def _axes(self) -> Mapping[str, Axis]:
+        return self.axes
+
+    def _countable(self) -> tuple[ir.Table, tuple[str, ...]]:
+        named = self._named()
+        placed = self._placed(named)
+        return placed.filter([placed[column].notnull() for column in named.unit]), named.unit
 
     def compare(self, *, epsilon: Number, delta: Number) -> Comparison:
         """The ways to add noise, side by side, the one of least error by the weights first: `ln.compare(query, ...)`.
@@ -247,7 +254,7 @@ class Crosstabs(Query):
         decided = self._charge(request)
         closed = self._without_other()
         without = None if closed is None else self._charge(request, closed)
-        return tables_preview.of_tables(
+        return expectation.of_tables(
             decided,
             grid=self.grid,
             limits=self.limits_used,
@@ -275,20 +282,35 @@ class Crosstabs(Query):
         axes = {**self.axes, **inner}
         return checked_workload(axes, self.tables, None, cumulative=cumulative, ranges=ranges, tree=self.tree)
 
-    def _charge(self, request: PrivacyRequest, workload: Workload | None = None) -> tables_charge.TablesCharge:
+    def _charge(self, request: PrivacyRequest, workload: Workload | None = None) -> Charge[TablesNoise]:
         asked = self.workload if workload is None else workload
-        return tables_charge.decide(
-            request, asked, weights=self.weights, row_size=self.row_size, neighbours=self.neighbours
-        )
+        return decide(request, TablesPlanner(asked, self.weights, self.row_size, self.neighbours))
 
-    def _decide(self, request: PrivacyRequest) -> Decision[TablesNoise]:
+    def decide(self, request: PrivacyRequest) -> Decision[TablesNoise]:
+        """Noise on the blocks of the tables, or on larger tables, of which those are counted that no other contains."""
         decided = self._charge(request)
-        reads = replace(self, counted=_maximal(self.workload, decided.noise))
-        return Decision(decided, partial(reads._draw, decided.noise), reads)
+        return Decision(decided, replace(self, counted=_maximal(self.workload, decided.plan)))
 
-    def _draw(self, noise: TablesNoise, exact: Aggregate, facts: Facts) -> Answer:
-        tables = dict(zip(self.counted, self._counter().split(exact.values), strict=True))
-        return tables_mechanism.publish(tables, noise, axes=self.axes, grid=self.grid, weight=self.weight, **facts)
+    def measure(self, plan: TablesNoise) -> Batch:
+        """The integers of every block."""
+        tables = dict(zip(self.counted, self._counter().split(self._totals().values), strict=True))
+        return Batch(plan.integers_of(tables))
+
+    def read(self, plan: TablesNoise, noisy: Batch, provenance: Provenance) -> Answer:
+        """The tables that are put together from these."""
+        return CrosstabsRelease(
+            workload=plan.workload,
+            axes=self.axes,
+            integers=noisy.blocks,
+            scales=plan.scales,
+            mechanism=plan.mechanism,
+            step=self.grid,
+            compared=plan.compared,
+            weights=plan.weights,
+            gap=plan.gap,
+            weight=self.weight,
+            provenance=provenance,
+        )
 
     def _counter(self) -> CellCounter:
         """How the rows are counted."""
@@ -320,24 +342,34 @@ class Crosstabs(Query):
         """The column that a row's place on an axis comes from: for a level of a tree, that of the leaves."""
         return self.tree.column if self.tree is not None and level in self.tree.levels else level
 
+    def _content(self) -> tuple[ir.Table, Rule]:
+        """Unit and content of every row that is inside all keys, and which of these are kept."""
+        named = self._named()
+        words = Packing(tuple(axis.size for axis in self._placed_axes().values())).words
+        content = (*words, *(() if self.clip is None else (WEIGHT,)))
+        rows = priorities.with_unit_word(
+            self._placed(named).select(*named.unit, *content), named.unit, self._data.engine
+        )
+        rule = Rule(
+            unit=named.unit, bin=content[:1], codes=content[1:], keep=content, limits=self.limits, key=self._salt
+        )
+        return rows, rule
+
     def _expression(self) -> ir.Table:
         """The rows that are kept: they are counted outside SQL."""
-        named = self._named()
-        return crosstab_rows.bounded_rows(
-            self._placed(named),
-            unit=named.unit,
-            words=Packing(tuple(axis.size for axis in self._placed_axes().values())).words,
-            max_rows=self.limits.max_rows,
-            shared=self.row_weight == "shared",
-            key=self._salt,
-            engine=self._data.engine,
+        rows, rule = self._content()
+        return (
+            crosstab_rows.shared(rows, rule, rule.keep) if self.row_weight == "shared" else keeping.in_sql(rows, rule)
         )
 
     def _totals(self) -> Aggregate:
-        """In one query, the same for all rows."""
-        counter = self._counter()
+        """The same way for all rows."""
+        engine, counter = self._data.engine, self._counter()
         cells = int(counter.starts[-1])
-        return Aggregate(values=self._data.engine.summed_cells(self._expression(), counter, cells))
+        if self.row_weight == "shared":
+            return Aggregate(values=engine.summed_cells(self._expression(), counter, cells))
+        with keeping.kept(*self._content(), engine) as kept:
+            return Aggregate(values=engine.summed_cells(kept, counter, cells))
 
 
 def _maximal(workload: Workload, noise: TablesNoise) -> tuple[tuple[str, ...], ...]:

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from leastnoise.curator.aggregate import bounding
-from leastnoise.curator.aggregate.every_bin import scattered
-from leastnoise.curator.aggregate.exact_totals import Aggregate, narrow
-from leastnoise.curator.aggregate.nearest_node import ROW_WEIGHT, WEIGHT_BITS
 from leastnoise.curator.dataset import Dataset
-from leastnoise.curator.queries.domains import limits_of
-from leastnoise.curator.queries.listed_bins import ListedQuery
+from leastnoise.curator.queries.options import limits_of
+from leastnoise.curator.queries.query import Query
+from leastnoise.curator.rows import keeping, priorities
+from leastnoise.curator.rows.keeping import Rule
+from leastnoise.curator.rows.points import ROW_WEIGHT, WEIGHT_BITS
+from leastnoise.curator.rows.totals import Aggregate, to_dense, to_int64
 from leastnoise.domain import Domain, IntegerRange
 from leastnoise.errors import BadDomain, Code, MissingParameter
 from leastnoise.privacy import sensitivity as sensitivities
@@ -29,7 +29,7 @@ WEIGHT_STEP = 1 / ROW_WEIGHT
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
-class KernelHistogram(ListedQuery):
+class KernelHistogram(Query):
     """The weight on each node, in steps of 2^-20."""
 
     kind: ClassVar[str] = "count"
@@ -85,29 +85,37 @@ class KernelHistogram(ListedQuery):
     def _subject(self) -> str:
         return "rows"
 
-    def _expression(self) -> ir.Table:
-        """A row's content are its nodes with their weights; what `bounding` keeps is summed node by node.
+    def _spread(self) -> tuple[ir.Table, Rule]:
+        """Unit and content of every row near a node, its nodes with their weights, and which of these are kept.
 
         Whatever the column holds, a row adds non-negative weights to bins, and they sum to at most one, or it adds
         none.
         """
-        import ibis
-
-        named, engine = self._named(), self._data.engine
-        (column,), unit = named.by, list(named.unit)
-        rows = bounding.with_unit_word(named.rows, named.unit, engine)
-        parts = [f"_part{place}" for place in range(self.nodes_per_row)]
+        named = self._named()
+        (column,) = named.by
+        rows = priorities.with_unit_word(named.rows, named.unit, self._data.engine)
+        parts = tuple(f"_part{place}" for place in range(self.nodes_per_row))
         rows = rows.mutate(**{name: rows[column][place].fill_null(0) for place, name in enumerate(parts)})
         weights = [rows[name] & (2**WEIGHT_BITS - 1) for name in parts]
         rows = rows.filter((rows[parts[0]] > 0) & (functools.reduce(operator.add, weights) <= ROW_WEIGHT))
-        rows = bounding.with_copies(rows.select(*unit, "_unit", *parts), self.limits.max_rows)
-        rows = bounding.with_hash(rows, self._salt, content=bounding.content_of(*parts), copy="_copy")
-        kept = engine.first(rows, unit=unit, order=["_hash", *parts], count=self.limits.max_rows, keep=parts)
-        kept = kept.select(part=ibis.array([kept[name] for name in parts]).unnest())
+        rule = Rule(unit=named.unit, bin=parts[:1], codes=parts[1:], keep=parts, limits=self.limits, key=self._salt)
+        return rows, rule
+
+    def _added_up(self, kept: ir.Table) -> ir.Table:
+        """The weight on each node."""
+        import ibis
+
+        kept = kept.select(part=ibis.array([kept[name] for name in kept.columns]).unnest())
         kept = kept.select(bin=kept["part"] >> WEIGHT_BITS, value=kept["part"] & (2**WEIGHT_BITS - 1))
         kept = kept.filter(kept["bin"].between(0, self.size - 1))  # a node beyond the keys is no bin
-        return kept.filter(kept["value"] > 0).group_by("bin").aggregate(rows=engine.exact_sum(kept["value"]))
+        total = self._data.engine.exact_sum(kept["value"])
+        return kept.filter(kept["value"] > 0).group_by("bin").aggregate(rows=total)
+
+    def _expression(self) -> ir.Table:
+        return self._added_up(keeping.in_sql(*self._spread()))
 
     def _totals(self) -> Aggregate:
-        found = self._data.engine.fetch(self._expression())
-        return Aggregate(values=narrow(scattered(self.size, [found], "rows")))
+        engine = self._data.engine
+        with keeping.kept(*self._spread(), engine) as kept:
+            found = engine.fetch(self._added_up(kept))
+        return Aggregate(values=to_int64(to_dense(self.size, [found], "rows")))

@@ -5,30 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from leastnoise._support import progress
-from leastnoise._support.directed_rounding import sqrt_up
+from leastnoise._support.rounding import sqrt_up
 from leastnoise._support.validation import Number
-from leastnoise.curator import description, mechanism, quantile_preview
-from leastnoise.curator.aggregate.binning import place
-from leastnoise.curator.aggregate.bounding import Coding
-from leastnoise.curator.aggregate.clipping import Clip
-from leastnoise.curator.aggregate.every_bin import joined
-from leastnoise.curator.aggregate.exact_totals import Aggregate, clamped, narrow
-from leastnoise.curator.budget import charge, quantile_charge
-from leastnoise.curator.budget.charge import AnyCharge, Charge
-from leastnoise.curator.budget.quantile_charge import Histogram, QuantileCharge
+from leastnoise.curator import description
+from leastnoise.curator.budget.charge import Charge
 from leastnoise.curator.dataset import Dataset
-from leastnoise.curator.noise import entropy
-from leastnoise.curator.preview import Expectation
-from leastnoise.curator.publish import Decision, Facts
+from leastnoise.curator.expectation import Expectation
 from leastnoise.curator.quantile_mechanism import counts_between, quantile_steps
-from leastnoise.curator.queries.bin_totals import BinnedQuery
-from leastnoise.curator.queries.domains import column_names, limits_of, listed_domain
+from leastnoise.curator.queries.binned import BinnedQuery
+from leastnoise.curator.queries.options import column_names, limits_of, listed_domain
+from leastnoise.curator.queries.quantile_choice import Alternatives, Chosen, Histogram, expected
 from leastnoise.curator.queries.quantile_options import (
     FINE_STEPS,
     HISTOGRAM_STEPS,
@@ -36,30 +27,35 @@ from leastnoise.curator.queries.quantile_options import (
     checked_rows,
     checked_steps,
 )
-from leastnoise.curator.queries.query import AnyDecision, NamedRows
+from leastnoise.curator.queries.query import NamedRows, Query, released
+from leastnoise.curator.release import Answer, Batch, Decision, add_noise
 from leastnoise.curator.request import PrivacyRequest
+from leastnoise.curator.rows.clipping import Clip
+from leastnoise.curator.rows.placing import place
+from leastnoise.curator.rows.totals import Aggregate, joined, saturate, to_int64
 from leastnoise.domain import Domain, Steps
 from leastnoise.domain.around_values import edges_around
 from leastnoise.domain.round_numbers import step_weights
 from leastnoise.errors import BadDomain, MissingParameter
 from leastnoise.privacy import sensitivity as sensitivities
 from leastnoise.privacy.comparison import Comparison
-from leastnoise.privacy.noise_choice import NoiseChoice
-from leastnoise.privacy.rank_noise import RankNoise, RankQuestion
+from leastnoise.privacy.rank_noise import RankPlan, RankPlanner
 from leastnoise.privacy.sensitivity import Sensitivity
+from leastnoise.privacy.vector_noise import NUMBERS, VectorPlan, VectorPlanner
 from leastnoise.releases.left_out import LeftOut
 from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.quantile import QuantileRelease
 from leastnoise.releases.quantile_errors import judged_rows
 from leastnoise.releases.quantile_histogram import HistogramQuantiles
 from leastnoise.releases.quantile_ranks import RankQuantiles
-from leastnoise.workload.ordered.integer_strategy import MAX_KEYS, IntegerStrategy
+from leastnoise.workload.ordered import MAX_KEYS, IntegerStrategy
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pyarrow as pa
 
 MAX_COUNTS = 2**26
+RANKS = "ranks"  # the block of steps that were drawn
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
@@ -78,6 +74,7 @@ class Quantile(BinnedQuery):
     fixed: bool  # whether the number of steps was asked for
     intervals: bool
     expected_rows: float | None
+    strategy: IntegerStrategy | None = None  # the sums of a histogram's counts that get noise; None: every count does
 
     @classmethod
     def of(
@@ -169,17 +166,18 @@ class Quantile(BinnedQuery):
 
     # Reading
 
-    def _coding(self) -> Coding:
-        return Coding(bins=self._bins.size, value_bits=max(1, (self.steps.bins - 1).bit_length()))
+    @property
+    def _codes(self) -> tuple[str, ...]:
+        return ("code",)
 
-    def _with_code(self, rows: ir.Table, named: NamedRows) -> ir.Table:
+    def _with_codes(self, rows: ir.Table, named: NamedRows) -> ir.Table:
         (column,) = named.columns
         rows = place(self.steps, rows, column, "_step")
         rows = rows.filter(rows["_step"].notnull())
-        return rows.mutate(code=(rows["_place"] << self._coding().value_bits) | rows["_step"])
+        return rows.mutate(code=rows["_step"].cast("int64") + 1)
 
     def _of_each_bin(self, kept: ir.Table) -> ir.Table:
-        kept = kept.mutate(step=self._coding().value_of(kept["code"]))
+        kept = kept.mutate(step=kept["code"] - 1)
         return kept.group_by("bin", "step").aggregate(rows=kept.count())
 
     def _integers(self, parts: list[pa.Table]) -> Aggregate:
@@ -189,15 +187,15 @@ class Quantile(BinnedQuery):
         rows = joined(parts, "rows")
         totals = np.zeros(len(places), dtype=rows.dtype)
         np.add.at(totals, at, rows)
-        return Aggregate(values=narrow(totals), indices=places)
+        return Aggregate(values=to_int64(totals), indices=places)
 
     # Deciding
 
     @property
-    def ranks(self) -> RankQuestion:
+    def ranks(self) -> RankPlanner:
         """What the exponential mechanism on ranks is asked."""
         counts = self.fine.sensitivity if self.intervals else None  # its steps are what cells are made of
-        return RankQuestion(self.levels, self._bins.size, self.limits, self.neighbours, counts)
+        return RankPlanner(self.levels, self._bins.size, self.limits, self.neighbours, counts)
 
     @property
     def fine(self) -> Quantile:
@@ -209,21 +207,25 @@ class Quantile(BinnedQuery):
         return replace(self, steps=replace(self.steps, bins=steps))
 
     @property
-    def _histograms(self) -> tuple[Histogram, ...]:
-        """The noises of histograms that compete: of the steps asked for, or of few and of many."""
-        levels = tuple(float(level) for level in self.levels)
+    def alternatives(self) -> Alternatives:
+        """By rank, or by histograms: of the steps asked for, or of few and of many."""
+        names, fine = self._level_names, self.fine.steps
         expected = None if self.expected_rows is None else self.expected_rows / self._bins.size
         rows = judged_rows(self.limits.max_per_bin, expected)
         made = []
         for steps in (self.steps.bins,) if self.fixed else HISTOGRAM_STEPS:
             counted = self.counted(steps)
             many = self.fixed or steps == max(HISTOGRAM_STEPS)  # sums lose little by having many
-            sums = counted._sums_charge if many and 2 <= steps <= MAX_KEYS else None
-            made.append(Histogram(levels, steps, rows, counted._charge, sums))
-        return tuple(made)
+            sums = counted.sums_planner if many and 2 <= steps <= MAX_KEYS else None
+            made.append(Histogram(names, steps, rows, counted.planner, sums))
+        return Alternatives(self.ranks, tuple(made), fine)
 
-    def _sums_charge(self, request: PrivacyRequest, strategy: IntegerStrategy) -> Charge[NoiseChoice]:
-        """Gaussian noise on the sums S x of every group, and its cost.
+    @property
+    def _level_names(self) -> tuple[float, ...]:
+        return tuple(float(level) for level in self.levels)
+
+    def sums_planner(self, strategy: IntegerStrategy) -> VectorPlanner:
+        """The ways to add noise to the sums S x of every group.
 
         k rows of a unit in one group move S x by at most k times the longest column of S. No entry of S is negative,
         so neither is a product of two such moves, and replaced rows move it by at most the sum of both squares.
@@ -231,74 +233,86 @@ class Quantile(BinnedQuery):
         assert (strategy.matrix >= 0).all()
         moved = 2 if self.neighbours == "replace" else 1
         square = self.limits.squared_norm * strategy.squared_sensitivity * moved
-        return charge.decide(
-            request, bins=self.size, integers=True, sensitivity=sqrt_up(Fraction(square)), neighbours=self.neighbours
-        )
+        l2 = sqrt_up(Fraction(square))
+        return VectorPlanner(bins=self.size, integers=True, sensitivity=l2, neighbours=self.neighbours)
 
-    def _chosen(self, request: PrivacyRequest) -> QuantileCharge:
-        return quantile_charge.decide(request, self.ranks, self._histograms)
+    def choose(self, request: PrivacyRequest) -> Chosen:
+        """The mechanism and its cost."""
+        return self.alternatives.choose(request)
 
-    def _decide(self, request: PrivacyRequest) -> AnyDecision:  # type: ignore[override]
-        chosen = self._chosen(request)
-        made = chosen.charge
-        if isinstance(made.noise, RankNoise):
-            return Decision(made, partial(self.fine._draw_ranks, made.noise), reads=self.fine)
-        assert chosen.steps is not None
-        counted = self.counted(chosen.steps)
-        return Decision(made, partial(counted._draw_counts, made.noise, chosen.strategy), reads=counted)
+    def decide(self, request: PrivacyRequest) -> Decision[Any]:
+        """The mechanism and its cost, and the question that has these steps."""
+        return self._as_chosen(self.choose(request))
 
-    def _priced(self, request: PrivacyRequest) -> tuple[AnyCharge, float]:
-        chosen = self._chosen(request)
+    def _as_chosen(self, chosen: Chosen) -> Decision[Any]:
+        asked = self.fine if chosen.steps is None else replace(self.counted(chosen.steps), strategy=chosen.strategy)
+        return Decision(chosen.charge, asked)
+
+    def priced(self, request: PrivacyRequest) -> tuple[Charge[Any], float]:
+        """What the request costs, and by how many rows ranks are typically off."""
+        chosen = self.choose(request)
         return chosen.charge, chosen.typical_error
 
     def _prepare(self) -> None:
         """The weights of the steps: computed once, before anything is paid."""
         step_weights(self.fine.steps)
 
-    def _draw_counts(
-        self, chosen: NoiseChoice, strategy: IntegerStrategy | None, exact: Aggregate, facts: Facts
-    ) -> QuantileRelease:
-        """Noise on the count of every step, or on sums of them."""
-        numbers = np.zeros(self.size, dtype=np.int64)
-        numbers[exact.indices] = clamped(exact.values)
-        if strategy is not None:
-            numbers = strategy.apply(numbers.reshape(self._bins.size, self.steps.bins)).ravel()
-        noisy = mechanism.publish(numbers, chosen, kind="quantile", domain=None, **facts)
-        return self._released(HistogramQuantiles(noisy, self.steps, self._bins.size, strategy))
+    # The loop
 
-    def _draw_ranks(self, noise: RankNoise, exact: Aggregate, facts: Facts) -> QuantileRelease:
-        """The quantiles of each group, one after the other."""
-        weights, count = step_weights(self.steps), self.steps.bins
-        indices, rows = np.asarray(exact.indices), clamped(exact.values)
-        cuts = np.searchsorted(indices, np.arange(self._bins.size + 1) * count)
+    def measure(self, plan: RankPlan | VectorPlan) -> Batch:
+        """The counts of the steps that have rows; for a histogram of all steps, or sums of these."""
+        exact = self._totals()
+        rows, indices = saturate(exact.values), np.asarray(exact.indices)
+        if isinstance(plan, RankPlan):
+            return Batch({NUMBERS: rows}, indices=indices)
+        numbers = np.zeros(self.size, dtype=np.int64)
+        numbers[indices] = rows
+        if self.strategy is not None:
+            numbers = self.strategy.apply(numbers.reshape(self._bins.size, self.steps.bins)).ravel()
+        return Batch({NUMBERS: numbers})
+
+    def draw(self, plan: RankPlan | VectorPlan, batch: Batch) -> Batch:
+        """Noise on every number; or the quantiles of each group by rank, one after the other, and the noisy counts
+        around them."""
+        if not isinstance(plan, RankPlan):
+            return Query.draw(self, plan, batch)
+        weights, count, rows = step_weights(self.steps), self.steps.bins, batch.blocks[NUMBERS]
+        assert batch.indices is not None
+        cuts = np.searchsorted(batch.indices, np.arange(self._bins.size + 1) * count)
         found, between = [], []
         with progress.bar("drawing quantiles", self._bins.size) as advance:
             for group in range(self._bins.size):
                 own = slice(cuts[group], cuts[group + 1])
-                steps = indices[own] - group * count
-                found.append(quantile_steps(steps, rows[own], noise.rates, weights))
+                steps = batch.indices[own] - group * count
+                found.append(quantile_steps(steps, rows[own], plan.rates, weights))
                 between.append(counts_between(steps, rows[own], edges_around(found[-1], count)))
                 advance(1)
-        provenance = Provenance(
-            guarantee=noise.guarantee, delta=noise.delta, reason=noise.reason, seeded=entropy.is_seeded(), **facts
-        )
+        drawn = {RANKS: np.array(found)}
+        if plan.counts is None:
+            return Batch(drawn)
+        return Batch({**drawn, **add_noise(plan.counts, Batch({NUMBERS: np.concatenate(between)})).blocks})
+
+    def read(self, plan: RankPlan | VectorPlan, noisy: Batch, provenance: Provenance) -> Answer:
+        """The quantiles."""
+        numbers = noisy.blocks.get(NUMBERS)
+        vector = plan.counts if isinstance(plan, RankPlan) else plan
         counts = None
-        if noise.counts is not None:
-            counts = mechanism.publish(np.concatenate(between), noise.counts, domain=None, kind="quantile", **facts)
-            counts = replace(counts, provenance=provenance)
-        return self._released(RankQuantiles(np.array(found), counts, noise.rates, self.steps, provenance))
-
-    def _released(self, found: HistogramQuantiles | RankQuantiles) -> QuantileRelease:
-        levels = tuple(float(level) for level in self.levels)
-        return QuantileRelease(found=found, levels=levels, domain=self.domain if self.by else None, column=self.column)
-
-    # Expecting
+        if numbers is not None and vector is not None:
+            counts = released(numbers, vector, provenance, kind="quantile", domain=None)
+        found: HistogramQuantiles | RankQuantiles
+        if isinstance(plan, RankPlan):
+            found = RankQuantiles(noisy.blocks[RANKS], counts, plan.rates, self.steps, provenance)
+        else:
+            assert counts is not None
+            found = HistogramQuantiles(counts, self.steps, self._bins.size, self.strategy)
+        domain = self.domain if self.by else None
+        return QuantileRelease(found=found, levels=self._level_names, domain=domain, column=self.column)
 
     def _expectation(self, request: PrivacyRequest) -> Expectation:
-        chosen = self._chosen(request)
-        steps = (self.fine if chosen.steps is None else self.counted(chosen.steps)).steps
-        return quantile_preview.expected(chosen, levels=self.levels, steps=steps, limits=self.limits)
+        chosen = self.choose(request)
+        steps = self._as_chosen(chosen).query.steps  # type: ignore[attr-defined]
+        return expected(chosen, self._level_names, steps=steps, limits=self.limits)
 
     def compare(self, *, epsilon: Number, delta: Number) -> Comparison:
         """The mechanisms side by side: how far off the ranks are."""
-        return quantile_preview.compared(self.ranks, self._histograms, self.fine.steps, epsilon=epsilon, delta=delta)
+        return self.alternatives.compared(epsilon=epsilon, delta=delta)

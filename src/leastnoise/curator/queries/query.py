@@ -8,46 +8,46 @@ units or NaN give integers like any other.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import numpy as np
 
 from leastnoise._support.calls import explained
 from leastnoise._support.validation import Number
-from leastnoise.curator import description, publish
-from leastnoise.curator.aggregate import bounding
-from leastnoise.curator.aggregate.clean_rows import CleanRows
-from leastnoise.curator.aggregate.exact_totals import Aggregate
+from leastnoise.curator import description, expectation, private_check
+from leastnoise.curator import release as loop
 from leastnoise.curator.budget import Budget
-from leastnoise.curator.budget.charge import AnyCharge, error_of
+from leastnoise.curator.budget.charge import Charge
+from leastnoise.curator.budget.deciding import decide
 from leastnoise.curator.budget.shares import Share
 from leastnoise.curator.dataset import Dataset
-from leastnoise.curator.preview import Expectation
-from leastnoise.curator.publish import Answer, Decision
-from leastnoise.curator.queries import left_out
+from leastnoise.curator.expectation import Computed, Expectation, SummaryExpectation, TablesExpectation
+from leastnoise.curator.queries.options import left_out_by_limits, left_out_by_unit
+from leastnoise.curator.release import Answer, Batch, Decision
 from leastnoise.curator.request import PrivacyRequest
-from leastnoise.curator.summary_preview import SummaryExpectation
-from leastnoise.curator.tables_preview import TablesExpectation
-from leastnoise.domain import Domain
+from leastnoise.curator.rows import priorities
+from leastnoise.curator.rows.columns import CleanRows
+from leastnoise.curator.rows.placing import is_missing
+from leastnoise.curator.rows.totals import Aggregate, saturate
+from leastnoise.domain import Axis, Domain
+from leastnoise.privacy.distributions import Distribution
 from leastnoise.privacy.neighbours import Neighbours
-from leastnoise.privacy.noise_choice import Choice, NoiseChoice
-from leastnoise.privacy.partition_selection import Threshold
-from leastnoise.privacy.rank_noise import RankNoise
+from leastnoise.privacy.noise_plan import Choice, NoisePlanner
 from leastnoise.privacy.sensitivity import Limits, Sensitivity
-from leastnoise.privacy.summary_noise import SummaryNoise
+from leastnoise.privacy.vector_noise import NUMBERS, VectorPlan, VectorPlanner
+from leastnoise.releases.block import Values
 from leastnoise.releases.left_out import LeftOut
-from leastnoise.workload.tables_noise import TablesNoise
+from leastnoise.releases.provenance import Provenance
+from leastnoise.releases.release import Release
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-    from leastnoise.curator.private_check import PrivateCheck
-
 SALT_VERSION = 1
-AnyDecision = (
-    Decision[NoiseChoice] | Decision[Threshold] | Decision[TablesNoise] | Decision[SummaryNoise] | Decision[RankNoise]
-)
+Read = TypeVar("Read")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,10 +145,11 @@ class Query(ABC):
         """Which rows can be missing from the answer, and which values are changed first: public, no row is read."""
         data = self._data
         limited = self._limits_leave_out and not data.row_is_unit
-        by_limits = left_out.by_limits(self.limits, bins=self._bins_of_limits) if limited else []
-        return (*by_limits, *left_out.by_unit(data), *self._values_left_out(), *data.conditions)
+        by_limits = left_out_by_limits(self.limits, bins=self._bins_of_limits) if limited else []
+        return (*by_limits, *left_out_by_unit(data), *self._values_left_out(), *data.conditions)
 
     _limits_leave_out: ClassVar[bool] = True  # False: the limits are part of what is asked
+    _counts_rows: ClassVar[bool] = False  # True: `_expression` has `rows`, how many rows of each bin are kept
     _in_python: ClassVar[bool] = False  # True: rows are added up by Python where they are
 
     @property
@@ -185,8 +186,8 @@ class Query(ABC):
     def sql(self) -> str:
         """The question as SQL of its engine, as text. Nothing is run.
 
-        What runs may be quicker and gives the same integers: of millions of rows, engines may be asked for unit and bin
-        alone, and compiled loops find which are kept; and Spark may keep a unit's first rows without a window.
+        What runs may be quicker and gives the same integers: of millions of rows, engines are asked for rows in order,
+        and a compiled loop finds which are kept.
         """
         return self._data.engine.sql(self._expression)
 
@@ -207,9 +208,10 @@ class Query(ABC):
         refuse before it reads a row is refused here: a budget that is closed, has too little left, cannot be written
         to or is about another table, unit or neighbours; files that were changed; names that a release needs itself.
         """
-        publish.check_question(self)
-        request = self._request(epsilon, delta, sigma, mechanism, budget, share, note)
-        other, expected = publish.rehearse(self, request), self._expected(request)
+        loop.check_question(self)
+        asked = {"epsilon": epsilon, "delta": delta, "sigma": sigma, "budget": budget, "share": share, "note": note}
+        request = PrivacyRequest(**asked, mechanism=mechanism, mechanisms=self.mechanisms)  # type: ignore[arg-type]
+        other, expected = loop.rehearse(self, request), self._expected(request)
         if other is None:
             return expected
         return replace(expected, other_kind=replace(other, std=getattr(expected, "half_width", None) is not None))
@@ -246,41 +248,43 @@ class Query(ABC):
         share: how much of the whole budget to spend, such as 0.25 or "1/52", instead of epsilon and delta.
         note: a line for the budget's history, such as "the weekly map". It is public.
         """
-        publish.check_question(self)
+        loop.check_question(self)
         self._prepare()
-        request = self._request(epsilon, delta, sigma, mechanism, budget, share, note)
-        return publish.release(self, request)
+        asked = {"epsilon": epsilon, "delta": delta, "sigma": sigma, "budget": budget, "share": share, "note": note}
+        request = PrivacyRequest(**asked, mechanism=mechanism, mechanisms=self.mechanisms)  # type: ignore[arg-type]
+        return loop.release(self, request)
 
     def _labels(self) -> dict[str, str]:
         """What readers call the unit and the columns that the question names."""
         left_out = (column for fact in self.left_out for column in fact.columns)
         return self._data.labels_of((*self.by, *self.columns, *left_out))
 
-    def _request(
-        self,
-        epsilon: Number | None,
-        delta: Number | None,
-        sigma: Number | None,
-        mechanism: Choice,
-        budget: Budget | None,
-        share: Share | None,
-        note: str,
-    ) -> PrivacyRequest:
-        """What was asked for, checked: the same for `expect` as for `release`."""
-        numbers = {"epsilon": epsilon, "delta": delta, "sigma": sigma}
-        return PrivacyRequest(
-            **numbers, mechanism=mechanism, budget=budget, share=share, mechanisms=self.mechanisms, note=note
-        )
-
-    def private_check(self) -> PrivateCheck:
+    def private_check(self) -> private_check.PrivateCheck:
         """The curator's own exact look at what this question leaves out: PRIVATE, outside every guarantee.
 
         Rows without a unit, cells that are not written like their type, keys that cover no row and rows that no key
         covers, rows beyond the limits, values beyond the clip. Nothing is debited or recorded: never publish it.
         """
-        from leastnoise.curator import private_check
-
         return private_check.check(self)
+
+    @property
+    def _axes(self) -> Mapping[str, Axis]:
+        """The columns with public keys."""
+        return {}
+
+    def _missing_in_words(self) -> Sequence[str]:
+        """What rows without a value are called, by column of values."""
+        return [f"rows with no {column}" for column in self.columns]
+
+    def _countable(self) -> tuple[ir.Table, tuple[str, ...]]:
+        """The rows that would be counted if there were no limits, and the names of the unit's columns in them."""
+        named = self._named()
+        known = (*named.unit, *self._known(named))
+        return named.rows.filter([~is_missing(named.rows[column]) for column in known]), named.unit
+
+    def _known(self, named: NamedRows) -> tuple[str, ...]:
+        """The columns beside the unit without which a row is not counted."""
+        return named.columns
 
     @abstractmethod
     def _subject(self) -> str:
@@ -314,23 +318,82 @@ class Query(ABC):
 
     @property
     def _salt(self) -> int:
-        return bounding.salt(self._salt_facts())
+        return priorities.salt(self._salt_facts())
 
     def _prepare(self) -> None:  # noqa: B027
         """Whatever can fail without looking at a row does so here, before anything is paid for."""
 
-    @abstractmethod
-    def _decide(self, request: PrivacyRequest) -> AnyDecision:
-        """The noise, from public facts alone. Nothing is paid."""
+    # The loop: decide, measure, draw, read. One noise on one vector of numbers, unless a question says otherwise.
 
-    def _priced(self, request: PrivacyRequest) -> tuple[AnyCharge, float]:
+    @property
+    def planner(self) -> NoisePlanner[Any]:
+        """The ways to add noise, from public facts alone."""
+        if self.size is None:
+            raise TypeError("a question of unknown size has a planner of its own")
+        norms = self.sensitivity
+        return VectorPlanner(
+            bins=self.size,
+            integers=True,
+            grid=self.grid,
+            sensitivity=norms.l2,
+            l1_sensitivity=norms.l1,
+            neighbours=self.neighbours,
+        )
+
+    def decide(self, request: PrivacyRequest) -> Decision[Any]:
+        """The noise and its cost, from public facts alone. Nothing is paid."""
+        return Decision(decide(request, self.planner), self)
+
+    def measure(self, plan: Any) -> Batch:
+        """The exact integers by block. PRIVATE: the budget is debited before."""
+        exact = self._totals()
+        return Batch({NUMBERS: saturate(exact.values)}, indices=exact.indices)
+
+    def draw(self, plan: Any, batch: Batch) -> Batch:
+        """The same with noise."""
+        return loop.add_noise(plan, batch)
+
+    def read(self, plan: Any, noisy: Batch, provenance: Provenance) -> Answer:
+        """What is published, of the noisy integers."""
+        kind, domain = self._released_as()
+        return self._wrap(released(noisy.blocks[NUMBERS], plan, provenance, kind=kind, domain=domain))
+
+    def _released_as(self) -> tuple[str, Domain | None]:
+        """The kind of the noisy numbers, and their domain."""
+        return self.kind, self.domain
+
+    def _wrap(self, noisy: Release) -> Answer:
+        """What was asked for, from the noisy numbers: these themselves, or what is computed from several."""
+        return noisy
+
+    def priced(self, request: PrivacyRequest) -> tuple[Charge[Any], float]:
         """What the request costs, and the error by which its noise is compared with other noise."""
-        charge = self._decide(request).charge
-        return charge, error_of(charge.noise)
+        charge = self.decide(request).charge
+        return charge, charge.plan.error
 
-    @abstractmethod
     def _expectation(self, request: PrivacyRequest) -> Expectation | TablesExpectation | SummaryExpectation:
         """What a release would be like."""
+        decided = self.decide(request).charge
+        return expectation.of_vector(
+            decided,
+            size=self.size,
+            limits=self.limits,
+            threshold=self._threshold(decided.plan),
+            computed=self._computed(decided.plan.distribution),
+            note=self._note(decided.plan),
+        )
+
+    def _threshold(self, plan: VectorPlan) -> int | None:
+        """From which noisy count on a bin shows; None: all show."""
+        return None
+
+    def _computed(self, distribution: Distribution) -> Computed | None:
+        """The errors of what is computed from several noisy numbers; None where they are published themselves."""
+        return None
+
+    def _note(self, plan: VectorPlan) -> str:
+        """Why this noise was chosen."""
+        return plan.note
 
     @abstractmethod
     def _expression(self) -> ir.Table:
@@ -341,17 +404,19 @@ class Query(ABC):
         """The exact integers, read from the rows."""
 
     def _aggregate(self) -> Aggregate:
-        """The exact integers. PRIVATE: for a mechanism that adds noise, and for tests.
+        """The exact integers. PRIVATE: for tests."""
+        return self._of_one_state(self._totals)
 
-        They are of one state of the table: of one query; or of several about files that nobody changed meanwhile, about
-        rows in memory, or about a copy. Else a unit might pass a check in one state and be summed in another.
-        """
+    def _of_one_state(self, work: Callable[[], Read]) -> Read:
+        """What is read, of one state of the table: of one query; or of several about files that nobody changed
+        meanwhile, about rows in memory, or about a copy. Else a unit might pass a check in one state and be summed in
+        another."""
         source = self._data.source
         source.check_unchanged()
         try:
-            with source.turn():
+            with source.exclusive():
                 source.engine.verify(source.files, self._columns_read())
-                return self._totals()
+                return work()
         finally:
             source.check_unchanged()
 
@@ -377,4 +442,12 @@ class Query(ABC):
     def _same_rows(self, rows: ir.Table) -> AbstractContextManager[ir.Table]:
         """`rows`, for several queries that must see the same."""
         source = self._data.source
-        return nullcontext(rows) if source.rereadable else source.engine.copied(rows)
+        return nullcontext(rows) if source.rereadable else source.engine.snapshot(rows)
+
+
+def released(
+    numbers: loop.Integers, plan: VectorPlan, provenance: Provenance, *, kind: str, domain: Domain | None
+) -> Release:
+    """Noisy integers of a vector, in their unit."""
+    values: Values = numbers if plan.grid == 1 else numbers.astype(np.float64) * plan.grid
+    return Release(values=values, noise=loop.noise_of(plan), provenance=provenance, domain=domain, kind=kind)

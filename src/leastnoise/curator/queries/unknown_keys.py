@@ -1,46 +1,57 @@
-"""How many rows there are of each key that the rows hold: keys that nobody listed, so a threshold hides rare ones."""
+"""Counts and statistics of each key that the rows hold: keys that nobody listed, so a threshold hides rare ones."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leastnoise import domain as domains
 from leastnoise._support.validation import Number
-from leastnoise.curator import preview, shown_keys
-from leastnoise.curator.aggregate import bounding
-from leastnoise.curator.aggregate.binning import epoch_days, is_missing
-from leastnoise.curator.aggregate.bounding import MULTIPLIER_3, content_of
-from leastnoise.curator.aggregate.every_bin import integers
-from leastnoise.curator.aggregate.exact_totals import Aggregate, clamped, narrow
-from leastnoise.curator.aggregate.found_keys import FoundKeys, counts
-from leastnoise.curator.budget import charge, shares
-from leastnoise.curator.budget.charge import Charge
+from leastnoise.curator import description, expectation
+from leastnoise.curator.budget import shares
+from leastnoise.curator.budget.deciding_keys import KeysPlan, KeysPlanner, decide_keys
 from leastnoise.curator.budget.shares import Share
-from leastnoise.curator.dataset import Dataset
-from leastnoise.curator.key_template import kind_of
-from leastnoise.curator.preview import Expectation
-from leastnoise.curator.publish import Answer, Decision, Facts
-from leastnoise.curator.queries.domains import check_unknown_keys, limits_of
-from leastnoise.curator.queries.listed_bins import ListedQuery
+from leastnoise.curator.dataset import Dataset, kind_of
+from leastnoise.curator.expectation import Expectation
+from leastnoise.curator.queries.options import check_unknown_keys, limits_of
 from leastnoise.curator.queries.query import NamedRows, Query
+from leastnoise.curator.queries.statistic_options import Asked, by_part, checked, counted, whole_numbers
+from leastnoise.curator.release import Answer, Batch, Decision, with_noise
 from leastnoise.curator.request import PrivacyRequest
+from leastnoise.curator.rows import keeping, priorities
+from leastnoise.curator.rows.keeping import Rule
+from leastnoise.curator.rows.placing import epoch_days, is_missing
+from leastnoise.curator.rows.totals import (
+    MAX_TOTAL,
+    Aggregate,
+    FoundKeys,
+    code_names,
+    counts,
+    integers,
+    summary_totals,
+    to_int64,
+    with_codes,
+)
+from leastnoise.errors import InvalidParameter
 from leastnoise.privacy import sensitivity as sensitivities
-from leastnoise.privacy import threshold_choice
+from leastnoise.privacy import thresholds
 from leastnoise.privacy.comparison import Comparison
-from leastnoise.privacy.guarantee import ApproxDP
-from leastnoise.privacy.keys_and_total import Division
-from leastnoise.privacy.partition_selection import Threshold
 from leastnoise.privacy.sensitivity import Limits, Sensitivity
-from leastnoise.privacy.threshold_choice import ALONE, Spread
+from leastnoise.privacy.summary_noise import StatisticsPlanner
+from leastnoise.privacy.thresholds import CountsBesideStatistics, CountsBesideTotal, KeySelection
+from leastnoise.privacy.unit_cost import Component
 from leastnoise.releases.left_out import LeftOut
+from leastnoise.releases.measured import ROWS
 from leastnoise.releases.noise import Noise
-from leastnoise.releases.shown_total import total_of
+from leastnoise.releases.other_keys import AllKeys, total_of
+from leastnoise.releases.provenance import Provenance
+from leastnoise.releases.release import Release
+from leastnoise.releases.summary import SummaryRelease
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -48,26 +59,48 @@ if TYPE_CHECKING:
 
 BATCH_KEYS = 2**16  # keys that are here at once
 FIRST_DAY, LAST_DAY = -719162, 2932896  # of the years 1 and 9999, from 1970-01-01
+KINDS = ("count", "sum", "mean", "rate", "ratio")
+TOTAL = "total"  # the block of all keys together
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
-class UnknownKeysHistogram(Query):
-    """The number of rows of each key that is found."""
+class UnknownKeys(Query):
+    """Statistics of each key that is found, which shows by its noisy number of rows."""
 
-    kind: ClassVar[str] = "count"
+    kind: ClassVar[str] = "summary"
+    asked: Asked
     nulls: str = "drop"
-    division: Division | None = None  # of the noise, where the total of all keys is released with them
 
     @classmethod
     def of(
-        cls, data: Dataset, by: Sequence[str], nulls: str, *, others: Share | None = None, **limits: int | None
-    ) -> UnknownKeysHistogram:
+        cls,
+        data: Dataset,
+        by: Sequence[str],
+        statistics: Mapping[str, Any],
+        *,
+        nulls: str,
+        weights: Mapping[str, float] | None,
+        **limits: int | None,
+    ) -> UnknownKeys:
         """The question, checked."""
         check_unknown_keys(data, by, nulls)
+        asked = checked(data, statistics, weights, tuple(by))
+        for figure in asked.figures:
+            if figure.kind not in KINDS:
+                raise InvalidParameter(
+                    f'"{figure.name}" is a {figure.kind}, and of keys that nobody listed only counts, sums, means, '
+                    "rates and ratios are published: the others have no interval that holds given that a key shows. "
+                    "List the keys.",
+                    parameter="keys",
+                    example={"keys": ["a", "b"]},
+                )
         kept = limits_of(data, bins=None, by=by, **limits)
-        part = None if others is None else shares.exact(others, "others")
-        division = None if part is None else Division(part, kept, data.neighbours)
-        return cls(_data=data, by=tuple(by), nulls=nulls, limits=kept, division=division)
+        return cls(_data=asked.data, by=tuple(by), nulls=nulls, asked=asked, limits=kept)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of values and conditions."""
+        return self.asked.names
 
     @property
     def size(self) -> None:
@@ -75,53 +108,219 @@ class UnknownKeysHistogram(Query):
         return
 
     @property
+    def parts(self) -> tuple[Component, ...]:
+        """The whole numbers of every key: its rows, by which it shows, and what the statistics need."""
+        return (Component(ROWS, "rows"), *(part for part in self.asked.parts if part.name != ROWS))
+
+    @property
     def sensitivity(self) -> Sensitivity:
-        """Of counts."""
+        """Of the rows of each key."""
         return sensitivities.of_sum(self.limits, low=0, high=1, bins=None, neighbours=self.neighbours)
 
     def _values_left_out(self) -> Sequence[LeftOut]:
-        return [LeftOut("null", columns=(column,)) for column in self.by] if self.nulls == "drop" else []
+        keys = [LeftOut("null", columns=(column,)) for column in self.by] if self.nulls == "drop" else []
+        return [*keys, *self.asked.left_out]
+
+    def _missing_in_words(self) -> Sequence[str]:
+        return self.asked.missing_in_words()
+
+    def _known(self, named: NamedRows) -> tuple[str, ...]:
+        return (*(named.by if self.nulls == "drop" else ()), *(named.columns if self.asked.valued else ()))
 
     def _subject(self) -> str:
-        return "rows"
+        return description.shortened(self.asked.in_words())
+
+    def _clip_facts(self) -> Mapping[str, object]:
+        return self.asked.clip_facts
+
+    # Reading
+
+    def _keyed(self) -> tuple[ir.Table, Rule]:
+        """Unit, keys and codes of every row that has any, and which of these are kept: bins are named by their keys,
+        and hashed by 32 bits of these."""
+        named, engine, codes = self._named(), self._data.engine, tuple(code_names(len(self.columns)))
+        rows = with_codes(self._with_keys(named), named.columns, self.asked.clips, valued=self.asked.valued)
+        rows = rows.select(*named.unit, *named.by, *codes)
+        rows = priorities.with_key_word(priorities.with_unit_word(rows, named.unit, engine), named.by, engine)
+        return rows, Rule(
+            unit=named.unit,
+            bin=("_place", "_nulls", *named.by),
+            codes=codes,
+            keep=(*named.by, *codes),
+            limits=self.limits,
+            key=self._salt,
+        )
+
+    def _with_keys(self, named: NamedRows) -> ir.Table:
+        """The rows that have a key. Without days before the year 1 or after 9999: a release could not name them, and
+        an error would."""
+        rows = named.rows
+        if self.nulls == "drop":
+            for column in named.by:
+                rows = rows.filter(~is_missing(rows[column]))
+        for column in named.by:
+            if rows[column].type().is_date():
+                days = epoch_days(rows[column], column)
+                rows = rows.filter(rows[column].isnull() | days.between(FIRST_DAY, LAST_DAY))
+        return rows
+
+    def _added_up(self, kept: ir.Table) -> ir.Table:
+        """The totals of each key, in the order of keys."""
+        by = [f"by{place}" for place in range(len(self.by))]
+        return summary_totals(kept, self.asked.columns, self._data.engine, by, pairs=self.asked.pairs).order_by(by)
+
+    def _expression(self) -> ir.Table:
+        return self._added_up(keeping.in_sql(*self._keyed()))
+
+    def _kept(self) -> AbstractContextManager[ir.Table]:
+        return keeping.kept(*self._keyed(), self._data.engine)
+
+    def _totals(self) -> Aggregate:
+        with self._kept() as kept:
+            return self._found(self._data.engine.fetch(self._added_up(kept)))
+
+    def _found(self, totals: pa.Table) -> Aggregate:
+        """The keys, and their integers part by part."""
+        keys = FoundKeys(totals.select(totals.column_names[: len(self.by)]))
+        every = whole_numbers(self.asked, lambda name: counts(totals[name]))
+        return Aggregate(values=to_int64(np.concatenate([every[part.name] for part in self.parts])), keys=keys)
+
+    # The loop
+
+    @property
+    def _division(self) -> CountsBesideStatistics:
+        """How the noise is divided among the parts."""
+        needed = self.asked.needed
+        every = sum(figure.weight for figure in self.asked.figures)  # all need to know that the key shows
+        asked = StatisticsPlanner(self.parts, needed | {ROWS: every}, self.limits, 2, self.neighbours)
+        return CountsBesideStatistics(asked, ROWS)
+
+    @property
+    def keys_planner(self) -> KeysPlanner:
+        """The ways to publish keys that are found, from public facts alone."""
+        division = self._division
+        return KeysPlanner(
+            limits=self.limits, neighbours=self.neighbours, inflation=division.inflation, scales=division.scales
+        )
+
+    def decide(self, request: PrivacyRequest) -> Decision[KeysPlan]:
+        """Noise, threshold and their cost."""
+        return Decision(decide_keys(request, self.keys_planner), self)
+
+    def measure(self, plan: KeysPlan) -> Batch:
+        """The keys that show, with their noisy integers; and, exactly, how many rows all keys have."""
+        with self._kept() as kept:
+            shown = self._data.engine.map_batches(self._added_up(kept), BATCH_KEYS, partial(self._shown, plan))
+        blocks = {
+            part.name: np.concatenate([np.zeros(0, np.int64), *(batch.blocks[part.name] for batch in shown)])
+            for part in self.parts
+        }
+        keys = [key for batch in shown for key in batch.keys or ()]
+        return Batch(blocks, keys=keys, total=sum(batch.total or 0 for batch in shown))
+
+    def _shown(self, plan: KeysPlan, totals: pa.Table) -> Batch:
+        """The keys of this batch that show, their noisy integers, and how many rows all keys of it have: exact."""
+        found = self._found(totals)
+        assert found.keys is not None
+        return shown_keys(plan, Batch(by_part(self.parts, found), keys=found.keys))
+
+    def draw(self, plan: KeysPlan, batch: Batch) -> Batch:
+        """Keys have their noise from when they were read; the total of all keys gets its own."""
+        if TOTAL not in plan.scales:
+            return batch
+        exact = np.array([min(batch.total or 0, MAX_TOTAL)], dtype=np.int64)
+        return replace(batch, blocks={**batch.blocks, TOTAL: with_noise(plan, TOTAL, exact)})
+
+    def read(self, plan: KeysPlan, noisy: Batch, provenance: Provenance) -> Answer:
+        """All statistics of the keys that show, in the order of keys."""
+        keys, noisy = in_order(noisy)
+        return SummaryRelease.of(
+            domain=domains.listed(self.by, keys),
+            figures=self.asked.figures,
+            columns=self.asked.columns,
+            integers=noisy.blocks,
+            scales=plan.scales,
+            mechanism=plan.mechanism,
+            threshold=plan.threshold,
+            provenance=provenance,
+        )
+
+    def _expectation(self, request: PrivacyRequest) -> Expectation:
+        note = "Every statistic has noise of its own; these are of the number of rows, by which a key shows."
+        return self._expected_keys(self.decide(request), note)
+
+    def _expected_keys(self, decided: Decision[KeysPlan], note: str = "") -> Expectation:
+        spread = self.keys_planner.inflation.of(decided.charge.plan.cut.mechanism)
+        return expectation.of_unknown_keys(decided.charge, spread=spread, limits=self.limits, note=note)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class UnknownCounts(UnknownKeys):
+    """The number of rows of each key that is found."""
+
+    kind: ClassVar[str] = "count"
+    _counts_rows: ClassVar[bool] = True
+    with_total: CountsBesideTotal | None = (
+        None  # the division of the noise, where the total of all keys is released with them
+    )
+
+    @classmethod
+    def of_keys(
+        cls, data: Dataset, by: Sequence[str], nulls: str, *, others: Share | None = None, **limits: int | None
+    ) -> UnknownCounts:
+        """The question, checked."""
+        check_unknown_keys(data, by, nulls)
+        kept = limits_of(data, bins=None, by=by, **limits)
+        part = None if others is None else shares.exact(others, "others")
+        division = None if part is None else CountsBesideTotal(part, kept, data.neighbours)
+        return cls(_data=data, by=tuple(by), nulls=nulls, asked=counted(data), limits=kept, with_total=division)
 
     def _size_in_words(self) -> str:
         """With what the columns hold, by which a total of another table is known (`release.others`): of the schema. (No
         column of real numbers, which pandas makes of whole ones where somebody's is missing, is a key or a unit.)"""
         schema = self.rows.schema()
         held = ", ".join(f"{column} {kind_of(schema[column]) or 'other'}" for column in (*self.by, *self.unit))
-        return f"unknown keys{'' if self.division is None else ', and all of them together'}: {held}"
+        return f"unknown keys{'' if self.with_total is None else ', and all of them together'}: {held}"
+
+    def _clip_facts(self) -> Mapping[str, object]:
+        return {}
 
     @property
-    def _spread(self) -> Spread:
-        return ALONE if self.division is None else self.division.spread
+    def keys_planner(self) -> KeysPlanner:
+        """One count of each key; beside the total of all, where that is asked for."""
+        planner = KeysPlanner(limits=self.limits, neighbours=self.neighbours, norms=self.sensitivity)
+        divided = self.with_total
+        if divided is None:
+            return planner
 
-    def _charge(self, request: PrivacyRequest) -> Charge[Threshold]:
-        return charge.decide_unknown(request, limits=self.limits, neighbours=self.neighbours, spread=self._spread)
+        def scales(cut: KeySelection) -> dict[str, float]:
+            return {ROWS: divided.counts(cut).scale, TOTAL: divided.total(cut)}
 
-    def _decide(self, request: PrivacyRequest) -> Decision[Threshold]:
-        decided = self._charge(request)
-        assert isinstance(decided.guarantee, ApproxDP)
-        cut, total = decided.noise, None
-        if self.division is not None:
-            cut, total = self.division.counts(cut), Noise(cut.mechanism, self.division.total(cut), 1.0)
-        reads = ShownKeys(_data=self._data, by=self.by, nulls=self.nulls, limits=self.limits, cut=cut)
-        return Decision(decided, partial(self._draw, cut, total, decided.guarantee), reads)
+        return replace(planner, inflation=divided.inflation, scales=scales)
 
-    def _draw(self, cut: Threshold, total: Noise | None, guarantee: ApproxDP, shown: Aggregate, facts: Facts) -> Answer:
-        assert shown.keys is not None
-        assert shown.total is not None
-        whole = None if total is None else shown_keys.noisy_total(shown.total, total)
-        norms = {"sensitivity": self.sensitivity.l2, "l1_sensitivity": self.sensitivity.l1}
-        return shown_keys.publish_shown(shown.keys, shown.values, cut, guarantee, self.by, whole, **norms, **facts)
+    def read(self, plan: KeysPlan, noisy: Batch, provenance: Provenance) -> Answer:
+        """The keys that show, in the order of keys; and the noisy total of all, where that was asked for too."""
+        keys, noisy = in_order(noisy)
+        noises = {name: Noise(plan.mechanism, scale, 1.0) for name, scale in plan.scales.items()}
+        total = None if TOTAL not in noises else AllKeys(value=int(noisy.blocks[TOTAL][0]), noise=noises[TOTAL])
+        return Release(
+            values=noisy.blocks[ROWS],
+            noise=noises[ROWS],
+            provenance=provenance,
+            domain=domains.listed(self.by, keys),
+            threshold=plan.threshold,
+            all_keys=total,
+            kind="count",
+        )
 
     def compare(self, *, epsilon: Number, delta: Number) -> Comparison:
         """Gaussian and Laplace noise with their thresholds, side by side: `ln.compare(query, ...)`.
 
         epsilon, delta: the promise that both keep.
         """
-        return threshold_choice.compare(
-            epsilon=epsilon, delta=delta, limits=self.limits, neighbours=self.neighbours, spread=self._spread
+        inflation = self.keys_planner.inflation
+        return thresholds.compare(
+            epsilon=epsilon, delta=delta, limits=self.limits, neighbours=self.neighbours, inflation=inflation
         )
 
     def total(self) -> UnknownKeysTotal:
@@ -133,77 +332,21 @@ class UnknownKeysHistogram(Query):
         return UnknownKeysTotal(_data=self._data, by=self.by, limits=self.limits, keys=self)
 
     def _expectation(self, request: PrivacyRequest) -> Expectation:
-        decided = self._charge(request)
-        made = preview.of_unknown_keys(decided, limits=self.limits, spread=self._spread)
-        if self.division is None:
-            return made
-        noise = Noise(decided.noise.mechanism, self.division.total(decided.noise), 1.0)
-        half = noise.distribution.half_width(0.95)
+        decided = self.decide(request)
+        plan = decided.charge.plan
+        if TOTAL not in plan.scales:
+            return self._expected_keys(decided)
+        half = Noise(plan.mechanism, plan.scales[TOTAL], 1.0).distribution.half_width(0.95)
         told = f"The total of all keys, shown or not, is off by at most {half:,.4g}, 95 % of the time."
-        return replace(made, note=f"{made.note} {told}")
-
-    def _expression(self) -> ir.Table:
-        """Rows of a unit and key are alike, and the limits act as in `bounding`: max_per_bin by their number."""
-        import ibis
-
-        named, limits, engine = self._named(), self.limits, self._data.engine
-        unit, by, rows = list(named.unit), list(named.by), self._with_keys(named)
-        rows = bounding.with_unit_word(rows.select(*unit, *by), named.unit, engine)
-        rows = bounding.with_key_word(rows, named.by, engine)
-        rows = bounding.with_copies(rows, limits.max_rows)
-        in_bin, bins = math.inf, math.inf
-        if limits.max_per_bin < limits.max_rows:
-            rows, in_bin = rows.filter(rows["_copy"] < limits.max_per_bin), limits.max_per_bin
-        if limits.max_bins < limits.max_rows:
-            rows = bounding.with_hash(rows, self._salt ^ MULTIPLIER_3, content=content_of("_place"))
-            within = ibis.window(group_by=unit, order_by=["_hash", "_nulls", *by])
-            rows = rows.mutate(_rank=ibis.dense_rank().over(within))
-            rows, bins = rows.filter(rows["_rank"] < limits.max_bins).drop("_rank", "_hash"), limits.max_bins
-        if in_bin * bins > limits.max_rows:
-            rows = bounding.with_hash(rows, self._salt, content=content_of("_place"), copy="_copy")
-            rows = engine.first(rows, unit=unit, order=["_hash", "_nulls", *by], count=limits.max_rows, keep=by)
-        return rows.group_by(by).aggregate(rows=rows.count()).order_by(by)
-
-    def _with_keys(self, named: NamedRows) -> ir.Table:
-        return with_known_keys(named, nulls=self.nulls)
-
-    def _totals(self) -> Aggregate:
-        return self._found(self._data.engine.fetch(self._expression()))
-
-    def _found(self, keys_and_rows: pa.Table) -> Aggregate:
-        keys = FoundKeys(keys_and_rows.select(keys_and_rows.column_names[: len(self.by)]))
-        return Aggregate(values=narrow(counts(keys_and_rows["rows"])), keys=keys)
+        return self._expected_keys(decided, told)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
-class ShownKeys(UnknownKeysHistogram):
-    """The keys that show, with their noisy counts: what is read for a release, once it is paid for.
-
-    How many keys there are nobody knows before. They come in batches in the order of keys, each batch has its noise,
-    and those below the threshold are forgotten before the next one comes.
-    """
-
-    cut: Threshold
-
-    def _totals(self) -> Aggregate:
-        shown = self._data.engine.map_batches(self._expression(), BATCH_KEYS, self._shown)
-        values = np.concatenate([np.zeros(0, np.int64), *(noisy for _, noisy, _ in shown)])
-        total = sum(rows for _, _, rows in shown)
-        return Aggregate(values=values, keys=[key for keys, _, _ in shown for key in keys], total=total)
-
-    def _shown(self, batch: pa.Table) -> tuple[list[Any], NDArray[np.int64], int]:
-        """The keys of this batch that show, their noisy counts, and how many rows all keys of it have: exact."""
-        found = self._found(batch)
-        assert found.keys is not None
-        return *shown_keys.show_keys(found.keys, clamped(found.values), self.cut), sum(found.values.tolist())
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
-class UnknownKeysTotal(ListedQuery):
+class UnknownKeysTotal(Query):
     """How many rows the keys of a histogram have together: of the same rows that it keeps."""
 
     kind: ClassVar[str] = "count"
-    keys: UnknownKeysHistogram
+    keys: UnknownCounts
 
     @property
     def bins(self) -> int:
@@ -239,22 +382,39 @@ class UnknownKeysTotal(ListedQuery):
         return total_of(self.keys.describe())
 
     def _expression(self) -> ir.Table:
-        counts = self.keys._expression()
+        return self._of_all_keys(self.keys._expression())
+
+    def _of_all_keys(self, counts: ir.Table) -> ir.Table:
         return counts.aggregate(rows=self._data.engine.exact_sum(counts["rows"]).coalesce(0))
 
     def _totals(self) -> Aggregate:
-        return Aggregate(values=narrow(integers(self._data.engine.fetch(self._expression())["rows"])))
+        with self.keys._kept() as kept:
+            found = self._data.engine.fetch(self._of_all_keys(self.keys._added_up(kept)))
+        return Aggregate(values=to_int64(integers(found["rows"])))
 
 
-def with_known_keys(named: NamedRows, *, nulls: str) -> ir.Table:
-    """The rows that have a key. Without days before the year 1 or after 9999: a release could not name them, and an
-    error would."""
-    rows = named.rows
-    if nulls == "drop":
-        for column in named.by:
-            rows = rows.filter(~is_missing(rows[column]))
-    for column in named.by:
-        if rows[column].type().is_date():
-            days = epoch_days(rows[column], column)
-            rows = rows.filter(rows[column].isnull() | days.between(FIRST_DAY, LAST_DAY))
-    return rows
+def shown_keys(plan: KeysPlan, batch: Batch) -> Batch:
+    """The keys whose noisy number of rows reaches the threshold, with their noisy integers; and, exactly, how many rows
+    all of them have. It must be paid for already.
+
+    Every number has noise of its own, so the keys may come in parts, and nothing is kept of those that do not show.
+    """
+    assert batch.keys is not None
+    noisy = {name: with_noise(plan, name, exact) for name, exact in batch.blocks.items()}
+    (places,) = np.nonzero(noisy[ROWS] >= plan.threshold)
+    keys = [batch.keys[place] for place in places.tolist()]
+    blocks = {name: values[places] for name, values in noisy.items()}
+    return Batch(blocks, keys=keys, total=sum(batch.blocks[ROWS].tolist()))
+
+
+def in_order(noisy: Batch) -> tuple[list[Any], Batch]:
+    """The keys in their order, missing ones last, and the integers of each in that order."""
+    keys = list(noisy.keys or ())
+    order = sorted(range(len(keys)), key=lambda place: _sortable(keys[place]))
+    blocks = {name: values if name == TOTAL else values[order] for name, values in noisy.blocks.items()}
+    return [keys[place] for place in order], replace(noisy, blocks=blocks)
+
+
+def _sortable(key: Any) -> Any:
+    """Keys in order, missing ones last; a tuple part by part."""
+    return tuple(map(_sortable, key)) if isinstance(key, tuple) else (key is None, 0 if key is None else key)

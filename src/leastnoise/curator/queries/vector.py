@@ -10,21 +10,22 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
 
-from leastnoise.curator import description, preview
-from leastnoise.curator.aggregate import clipping, vectors
-from leastnoise.curator.aggregate.clean_rows import CleanRows
-from leastnoise.curator.aggregate.exact_totals import Aggregate, narrow
-from leastnoise.curator.aggregate.vectors import Integers, NormClip
+from leastnoise.curator import description, expectation
 from leastnoise.curator.dataset import Dataset
-from leastnoise.curator.preview import Computed
-from leastnoise.curator.queries.domains import limits_of
-from leastnoise.curator.queries.listed_bins import ListedQuery
+from leastnoise.curator.expectation import Computed
+from leastnoise.curator.queries.options import limits_of
+from leastnoise.curator.queries.query import Query
+from leastnoise.curator.rows import clipping, keeping, vectors
+from leastnoise.curator.rows.columns import CleanRows
+from leastnoise.curator.rows.keeping import Rule
+from leastnoise.curator.rows.totals import Aggregate, to_int64
+from leastnoise.curator.rows.vectors import Integers, NormClip
 from leastnoise.domain import Domain
 from leastnoise.errors import InvalidParameter, MissingParameter
 from leastnoise.privacy import sensitivity as sensitivities
 from leastnoise.privacy.distributions import Distribution
-from leastnoise.privacy.noise_choice import NoiseChoice
 from leastnoise.privacy.sensitivity import Sensitivity
+from leastnoise.privacy.vector_noise import VectorPlan
 from leastnoise.releases.left_out import LeftOut
 from leastnoise.releases.mean import MeanRelease, centred
 from leastnoise.releases.release import Release
@@ -37,7 +38,7 @@ MAX_LENGTH = 2**20
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
-class VectorQuery(ListedQuery):
+class VectorQuery(Query):
     """What sums and means of vectors share."""
 
     _in_python: ClassVar[bool] = True
@@ -114,12 +115,12 @@ class VectorQuery(ListedQuery):
         vectors.prepare()
 
     def _expression(self) -> ir.Table:
-        return self._ranked(None)
+        return keeping.in_sql(*self._ranked(None))
 
-    def _ranked(self, clean: CleanRows | None) -> ir.Table:
-        """The vectors that are kept, of the table's rows or of a copy of them."""
+    def _ranked(self, clean: CleanRows | None) -> tuple[ir.Table, Rule]:
+        """The vectors of the table's rows or of a copy of them, and which are kept."""
         named = self._named(clean)
-        return vectors.bounded_rows(
+        return vectors.competing(
             named.rows,
             unit=named.unit,
             columns=named.columns,
@@ -132,11 +133,11 @@ class VectorQuery(ListedQuery):
     def _totals(self) -> Aggregate:
         engine, clean = self._data.engine, self._data.clean
         if not engine.copies:
-            total = vectors.added(self._expression(), clip=self.clip, engine=engine)
+            total = vectors.added(*self._ranked(None), clip=self.clip, engine=engine)
         else:
             with self._same_rows(clean.given.select(*self.unit, *self.columns)) as same:
                 total = self._bounded_sums(CleanRows(same, already_clean=clean.already_clean))
-        return Aggregate(values=narrow(self._of_total(total)))
+        return Aggregate(values=to_int64(self._of_total(total)))
 
     def _bounded_sums(self, clean: CleanRows) -> Integers:
         """A thousand columns are a thousand expressions, and the loops drop NaN themselves: unless rows must be ranked,
@@ -203,15 +204,13 @@ class VectorMean(VectorQuery):
 
     def _wrap(self, noisy: Release) -> MeanRelease:
         norm = self.clip.norm
-        return MeanRelease(
-            components=noisy, centre=0.0, half_range=norm, within=(-norm, norm), domain=None, column=None
-        )
+        return MeanRelease.of(noisy, centre=0.0, half_range=norm, within=(-norm, norm), domain=None, column=None)
 
     def _computed(self, distribution: Distribution) -> Computed:
-        return preview.of_means(distribution, centre=0.0, half_range=self.clip.norm)
+        return expectation.of_means(distribution, centre=0.0, half_range=self.clip.norm)
 
-    def _note(self, chosen: NoiseChoice) -> str:
-        return centred(chosen.reason, chosen.note)
+    def _note(self, plan: VectorPlan) -> str:
+        return centred(plan.reason, plan.note)
 
 
 def _length(data: Dataset, names: tuple[str, ...], length: int | None) -> int:

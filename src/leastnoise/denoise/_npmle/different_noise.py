@@ -29,8 +29,7 @@ from scipy.optimize import nnls
 from leastnoise import errors
 from leastnoise.denoise._npmle.freedom import merged
 from leastnoise.denoise._npmle.interior_point import MAX_GAP, Solution
-from leastnoise.denoise._npmle.layout import Bounds
-from leastnoise.denoise._npmle.medians import nearest
+from leastnoise.denoise._npmle.layout import Bounds, nearest
 from leastnoise.denoise.arrays import Floats, Mechanism
 
 PARTS_OF_SIGMA = (8, 4)  # atoms to a sigma, at least

@@ -27,17 +27,15 @@ with one moved at a time, the same sums came out 0.9 to 2.1 times as large (100 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky_banded
 from scipy.sparse import csr_array
 
-from leastnoise._support.host_arrays import as_host
 from leastnoise.denoise._npmle.interior_point import maximise_likelihood
 from leastnoise.denoise._npmle.kernels import REACH_IN_SIGMAS, Factor, LaplaceChain
-from leastnoise.denoise.arrays import Floats, beside
+from leastnoise.denoise.arrays import Floats
 
 TRACE_PROBES = 40  # random vectors by which a trace is estimated
 BARRIER_OBSERVATIONS = 0.3  # what the barrier costs, in observations
@@ -82,10 +80,9 @@ def moving_freedom(
     chain: Callable[[Floats], LaplaceChain],
     seen: Floats,
     counts: Floats,
-    here: Any,
+    here: Floats,
     share: Floats | None,
     scale: float,
-    xp: Any = np,
 ) -> float:
     """The same under Laplace noise of this scale, for the part `share` of observations `here` in an estimate.
 
@@ -104,7 +101,7 @@ def moving_freedom(
         else np.arange(count)
     )
     chosen = np.tile(chosen, max(1, MAX_MOVED_OBSERVATIONS // (4 * chosen.size)))
-    moved = as_host(here[beside(chosen, here, xp)])
+    moved = here[chosen]
     if count <= MAX_MOVED_OBSERVATIONS:  # by value: which random numbers go with which does not depend on their order
         order = np.argsort(moved, kind="stable")
         chosen, moved = chosen[order], moved[order]

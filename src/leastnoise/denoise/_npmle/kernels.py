@@ -14,15 +14,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve_banded, cholesky_banded, solveh_banded
 from scipy.linalg.lapack import dtbtrs
 from scipy.special import ndtr
-
-from leastnoise.denoise.arrays import beside
 
 Floats = NDArray[np.float64]
 REACH_IN_SIGMAS = 7.0  # exp(-24.5) = 2e-11 is nothing beside the 1/d that every observation is given by some atom
@@ -148,13 +146,13 @@ class LaplaceChain:
 
     atoms: int
     step: float
-    cell: Any  # these three may live on a device; `between` alone is asked for there
-    left: Any
-    right: Any
+    cell: NDArray[np.int64]
+    left: Floats
+    right: Floats
 
     @classmethod
-    def of(cls, atoms: int, step: float, cell: Any, part: Any, xp: Any = np) -> LaplaceChain:
-        left, right = xp.sinh((1 - part) * step) / math.sinh(step), xp.sinh(part * step) / math.sinh(step)
+    def of(cls, atoms: int, step: float, cell: NDArray[np.int64], part: Floats) -> LaplaceChain:
+        left, right = np.sinh((1 - part) * step) / math.sinh(step), np.sinh(part * step) / math.sinh(step)
         return cls(atoms, step, cell, left, right)
 
     @property
@@ -178,13 +176,13 @@ class LaplaceChain:
     def at_atoms(self, w: Floats) -> Floats:
         return np.asarray(solveh_banded(self.inverse, w, check_finite=False)) if self.atoms > 1 else w
 
-    def between(self, f: Floats, xp: Any = np) -> Any:
+    def between(self, f: Floats) -> Floats:
         """What has the values f at the atoms, at the observations."""
-        here = beside(np.append(f, f[-1]), self.left, xp)
-        return self.left * here[self.cell] + self.right * here[self.cell + 1]
+        here = np.append(f, f[-1])
+        return np.asarray(self.left * here[self.cell] + self.right * here[self.cell + 1])
 
     def forward(self, w: Floats) -> Floats:
-        return np.asarray(self.between(self.at_atoms(w)))
+        return self.between(self.at_atoms(w))
 
     def adjoint(self, u: Floats) -> Floats:
         return self.at_atoms(self._gather(u))

@@ -4,23 +4,18 @@ Everything is in units of sigma. Atoms stand every `stride` cells from `origin`.
 apart than `quiet` do not see each other through the noise, so the stretch between them is shortened to `quiet`; an
 observation with nobody that near is its own atom and needs no fitting at all. What is left is small however wide
 the data are.
-
-The observations may live on a device (any library with doubles and a histogram): each is read and looked up there, and
-what is laid out comes here, which is as small as the cells are few.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise import errors
-from leastnoise._support.host_arrays import as_host
-from leastnoise.denoise.arrays import NOT_FINITE, Floats, beside
+from leastnoise.denoise.arrays import NOT_FINITE, Floats
 
 Bounds = tuple[float, float]
 MIN_SPAN = 1 << 16  # cells that a histogram may always have
@@ -38,27 +33,24 @@ class Layout:
     places: NDArray[np.int64]  # of the occupied cells; atom j is at place j * stride
     counts: Floats  # observations in each, by weight
     shift: NDArray[np.int64]  # cells cut out before each
-    inverse: Any  # the occupied cell of each observation that is not alone; of the observations' library, as is
-    alone: Any  # which of all observations are
+    inverse: NDArray[np.intp]  # the occupied cell of each observation that is not alone
+    alone: NDArray[np.bool_]  # which of all observations are
 
-    def positions(self, u: Any, xp: Any = np) -> Any:
+    def positions(self, u: Floats) -> Floats:
         """Where the observations that are not alone lie, in cells."""
-        return (u[~self.alone] - self.origin) / self.cell - self._shifts(u, xp)
+        return np.asarray((u[~self.alone] - self.origin) / self.cell - self.shift[self.inverse])
 
     def mean(self, x: Floats) -> Floats:
         """sum x over the observations of each occupied cell, by its count; x is given for those not alone."""
         return np.asarray(np.bincount(self.inverse, x, self.counts.size) / self.counts)
 
-    def back(self, place: Any, xp: Any = np) -> Any:
+    def back(self, place: Floats) -> Floats:
         """Positions of theirs, in units of sigma on the full line."""
-        return self.origin + (place + self._shifts(place, xp)) * self.cell
-
-    def _shifts(self, near: Any, xp: Any) -> Any:
-        return beside(self.shift.astype(np.float64), near, xp)[self.inverse]
+        return np.asarray(self.origin + (place + self.shift[self.inverse]) * self.cell)
 
 
 def lay_out(
-    u: Any,
+    u: Floats,
     weights: Floats | None,
     bounds: Bounds,
     unit: float,
@@ -66,13 +58,12 @@ def lay_out(
     spacing: float,
     fineness: float,
     quiet: float,
-    xp: Any = np,
 ) -> Layout:
     """Atoms at most `spacing` apart, cells at most `fineness` wide; on multiples of `unit` where it is above 0.
 
     Without weights every observation counts once.
     """
-    first, last = float(xp.min(u)), float(xp.max(u))
+    first, last = float(u.min()), float(u.max())
     if not (math.isfinite(first) and math.isfinite(last)):
         raise errors.InvalidParameter(NOT_FINITE)
     if max(-first, last) > MAX_SIGMAS:
@@ -85,14 +76,14 @@ def lay_out(
     origin = anchor + step * math.floor((min(max(first, low), high) - anchor) / step + 1e-9)
     stride = max(1, math.ceil(step / fineness - 1e-9))
     cell = step / stride
-    cells, inverse, counts = _occupied(xp.astype(xp.round((u - origin) / cell), xp.int64), xp)
+    cells, inverse, counts = _occupied(np.round((u - origin) / cell).astype(np.int64))
     far = math.ceil(quiet / cell)
     lonely = _lonely(cells, counts, far)
     if unit > 0:
         lonely &= False
     else:
         lonely &= (cells * cell + origin >= low) & (cells * cell + origin <= high)
-    alone = beside(lonely, inverse, xp)[inverse]
+    alone = lonely[inverse]
     kept = np.flatnonzero(~lonely)
     heavy = (counts if weights is None else np.bincount(inverse, weights, lonely.size))[kept]
     cells = cells[kept]
@@ -106,23 +97,22 @@ def lay_out(
     final = math.ceil(places.max() / stride)
     if math.isfinite(high):
         final = min(final, round((high - origin) / step) - int(shift[-1]) // stride)
-    renamed = beside(np.cumsum(~lonely) - 1, inverse, xp)[inverse[~alone]]
+    renamed = (np.cumsum(~lonely) - 1)[inverse[~alone]]
     return Layout(origin, cell, stride, max(final, 0) + 1, places, heavy.astype(float), shift, renamed, alone)
 
 
-def _occupied(place: Any, xp: Any) -> tuple[NDArray[np.int64], Any, NDArray[np.int64]]:
+def _occupied(place: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.intp], NDArray[np.int64]]:
     """The cells that anything lies in, in increasing order; which of them each place is; and how many lie in each.
 
     By a histogram where the cells are not many more than the places, else by sorting.
     """
-    low = int(xp.min(place))
-    span = int(xp.max(place)) - low + 1
-    if span > max(4 * place.shape[0], MIN_SPAN):
-        cells, inverse = xp.unique_inverse(place)
-        return as_host(cells), inverse, as_host(xp.bincount(inverse, None, cells.shape[0]))
-    many = xp.bincount(place - low, None, span)
-    rank = xp.cumulative_sum(xp.astype(many > 0, xp.int64)) - 1
-    counts: NDArray[np.int64] = as_host(many)
+    low = int(place.min())
+    span = int(place.max()) - low + 1
+    if span > max(4 * place.size, MIN_SPAN):
+        cells, inverse = np.unique(place, return_inverse=True)
+        return cells, inverse, np.bincount(inverse, minlength=cells.size)
+    counts = np.bincount(place - low, minlength=span)
+    rank = np.cumsum(counts > 0) - 1
     cells = np.flatnonzero(counts)
     return cells + low, rank[place - low], counts[cells]
 
@@ -141,3 +131,10 @@ def _lattice(first: float, bounds: Bounds, unit: float, spacing: float) -> tuple
 def _lonely(cells: NDArray[np.int64], counts: NDArray[np.int64], far: int) -> NDArray[np.bool_]:
     gaps = np.diff(cells) > far
     return np.asarray((counts == 1) & np.concatenate([[True], gaps]) & np.concatenate([gaps, [True]]))
+
+
+def nearest(points: Floats, places: Floats) -> NDArray[np.intp]:
+    """Which of the places, in increasing order, each point is nearest to."""
+    after = np.searchsorted(places, points)
+    low, high = np.maximum(after - 1, 0), np.minimum(after, places.size - 1)
+    return np.where(points - places[low] <= places[high] - points, low, high)

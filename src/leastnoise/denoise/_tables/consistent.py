@@ -22,7 +22,6 @@ from itertools import combinations
 
 import numpy as np
 
-from leastnoise._support.compilation import compiled
 from leastnoise._support.validation import Floats
 from leastnoise.workload.residuals import Table, project, table_of_blocks
 
@@ -53,8 +52,6 @@ def nonnegative(
     total = max(float(blocks[()]), 0.0)
     margin = {b: MARGIN * min(1.0, total / rest[(), b]) for b in largest}
     shifts = {b: np.zeros([sizes[c] for c in b]) for b in largest}
-    # Of a largest table with three columns the block is its own: written in place, without arrays in between.
-    single = {b for b in largest if len(b) == 3 and math.isfinite(stiff[b])}
     found = {a: np.array(block, dtype=np.float64) for a, block in blocks.items()}
     for _ in range(MOST_ROUNDS):
         sums = {a: np.zeros(np.shape(found[a])) for a in blocks}
@@ -62,9 +59,7 @@ def nonnegative(
         if least >= 0:
             return found, True
         for a in blocks:
-            if a in single:
-                _settle(sums[a], blocks[a], stiff[a], found[a])
-            elif math.isfinite(stiff[a]):
+            if math.isfinite(stiff[a]):
                 found[a] = (stiff[a] * blocks[a] + project(sums[a])) / (stiff[a] + pull[a])
         progress(1)
     return found, False
@@ -80,86 +75,11 @@ def _copy(
     rest: Mapping[tuple[Table, Table], int],
 ) -> float:
     """A round for one table: its shift is renewed, and its margins are added to `sums`. Back comes its least cell."""
-    if len(table) == 3:
-        return _copy_of_three(blocks, table, sizes, shift, margin, sums, rest)
     values = table_of_blocks(blocks, table, sizes)
     copy = np.maximum(values + shift, margin)
     shift += values - copy
     _add_margins(copy - shift, table, table, sums, rest)
     return float(values.min())
-
-
-def _copy_of_three(
-    blocks: Mapping[Table, Floats],
-    table: Table,
-    sizes: Mapping[str, int],
-    shift: Floats,
-    margin: float,
-    sums: dict[Table, Floats],
-    rest: Mapping[tuple[Table, Table], int],
-) -> float:
-    a, b, c = table
-    i, j, k = sizes[a], sizes[b], sizes[c]
-    # What all smaller blocks say, as three pairs: the first takes in the one-way blocks and the total.
-    first = blocks[a, b] / k + blocks[(a,)][:, None] / (j * k) + blocks[(b,)] / (i * k) + blocks[()] / (i * j * k)
-    second = blocks[a, c] / j + blocks[(c,)] / (i * j)
-    third = blocks[b, c] / i
-    margins = np.zeros((i, j)), np.zeros((i, k)), np.zeros((j, k))
-    least = float(_three(blocks[table], first, second, third, shift, margin, sums[table], *margins))
-    for pair, values in zip(((a, b), (a, c), (b, c)), margins, strict=True):
-        sums[pair] += values / rest[pair, table]
-    ones = margins[0].sum(axis=1), margins[0].sum(axis=0), margins[1].sum(axis=0)
-    for column, values in zip(table, ones, strict=True):
-        sums[(column,)] += values / rest[(column,), table]
-    sums[()] += ones[0].sum() / rest[(), table]
-    return least
-
-
-@compiled
-def _three(block, first, second, third, shift, margin, own, ab, ac, bc) -> float:  # type: ignore[no-untyped-def]
-    """The same round for three columns, in one sweep; `own`, `ab`, `ac`, `bc` receive the copy and its margins."""
-    least = np.inf
-    for i in range(block.shape[0]):
-        for j in range(block.shape[1]):
-            row = 0.0
-            for k in range(block.shape[2]):
-                value = block[i, j, k] + first[i, j] + second[i, k] + third[j, k]
-                least = min(least, value)
-                copy = max(value + shift[i, j, k], margin)
-                shift[i, j, k] += value - copy
-                copy -= shift[i, j, k]
-                own[i, j, k] += copy
-                row += copy
-                ac[i, k] += copy
-                bc[j, k] += copy
-            ab[i, j] += row
-    return least
-
-
-@compiled
-def _settle(copy, target, stiff, block) -> None:  # type: ignore[no-untyped-def]
-    """block = (stiff target + the copy, centred on every axis) / (stiff + 1), for three axes."""
-    i, j, k = copy.shape
-    ab, ac, bc = np.zeros((i, j)), np.zeros((i, k)), np.zeros((j, k))
-    for x in range(i):
-        for y in range(j):
-            for z in range(k):
-                ab[x, y] += copy[x, y, z] / k
-                ac[x, z] += copy[x, y, z] / j
-                bc[y, z] += copy[x, y, z] / i
-    a, b, c, mean = np.zeros(i), np.zeros(j), np.zeros(k), 0.0
-    for x in range(i):
-        for y in range(j):
-            a[x] += ab[x, y] / j
-            b[y] += ab[x, y] / i
-        for z in range(k):
-            c[z] += ac[x, z] / i
-        mean += a[x] / i
-    for x in range(i):
-        for y in range(j):
-            for z in range(k):
-                centred = copy[x, y, z] - ab[x, y] - ac[x, z] - bc[y, z] + a[x] + b[y] + c[z] - mean
-                block[x, y, z] = (stiff * target[x, y, z] + centred) / (stiff + 1)
 
 
 def _add_margins(

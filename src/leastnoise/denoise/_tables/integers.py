@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise import errors
-from leastnoise._support.compilation import compiled
+from leastnoise._support.runtime import compiled
 from leastnoise._support.validation import Floats
 from leastnoise.denoise._tables.projection import nearest
 from leastnoise.workload.residuals import Table

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from leastnoise._support.compilation import compiled
+from leastnoise._support.runtime import compiled
 from leastnoise._support.validation import Floats
 
 SPREADS = np.array([0.0, 0.03, 0.06, 0.125, 0.25, 0.5, 1.0])

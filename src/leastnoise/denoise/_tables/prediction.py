@@ -17,8 +17,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from leastnoise._support.compilation import compiled
-from leastnoise._support.threads import one_thread
+from leastnoise._support.runtime import compiled, one_thread
 from leastnoise._support.validation import Floats
 from leastnoise.workload.residuals import Table, project
 

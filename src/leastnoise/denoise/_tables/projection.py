@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from leastnoise._support.compilation import compiled
+from leastnoise._support.runtime import compiled
 from leastnoise._support.validation import Floats
 
 ROUNDS, NEWTON_STEPS = 30, 40

@@ -61,7 +61,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
-from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -69,7 +68,7 @@ import numpy as np
 from leastnoise._support import progress
 from leastnoise._support.validation import Floats
 from leastnoise.denoise.arrays import Mechanism
-from leastnoise.releases.risk_limits import BEYOND_CHANCE, SEED, SQUARES
+from leastnoise.releases.risk_limits import SEED, SQUARES, is_beyond_chance, least_plausible, loss_limit
 from leastnoise.workload.residuals import Table, project
 
 STEP = 0.04
@@ -145,14 +144,13 @@ class TableRisks:
         shape = 4 / skewness**2
         k = float(((float(gamma.ppf(confidence, shape)) - shape) / math.sqrt(shape)) ** 2)
         seen, largest = max(self.unbiased(tables), self._floor(weights)), float(a.max())
-        # The root L of (L - seen)^2 = k (the variance at a loss of L).
-        root = math.sqrt(4 * (k * largest) ** 2 + k * self._variance(weights, seen))
-        return max(float(seen + 2 * k * largest + root), self.estimate(tables))
+        limit = loss_limit(seen, k=k, largest=largest, spread=self._variance(weights, 0.0))
+        return max(limit, self.estimate(tables))
 
     def is_below(self, tables: Sequence[Table], square: float) -> bool:
         """Whether the estimated squared error is below this one, that of the published tables, by more than chance."""
         gain = square - max(self.unbiased(tables), self.estimate(tables))
-        return gain > NormalDist().inv_cdf(BEYOND_CHANCE) * self._gain_error(self._weights(tables))
+        return is_beyond_chance(gain, self._gain_error(self._weights(tables)))
 
     def _gain_error(self, weights: Mapping[Table, float]) -> float:
         """The standard error of the gain; 0 where all blocks are known."""
@@ -203,13 +201,10 @@ class TableRisks:
             below = np.maximum(loss + expected - tests, 0.0)
             return 2 * float(np.mean(np.exp(-(below**2) / (4 * (spread + 2 * largest * loss)))))
 
-        low, high = 0.0, float(apart.max()) + 1.0
+        high = float(apart.max()) + 1.0
         while p_value(high) > 1 - confidence:
             high *= 2
-        for _ in range(60):
-            middle = (low + high) / 2
-            low, high = (middle, high) if p_value(middle) > 1 - confidence else (low, middle)
-        return high**2
+        return least_plausible(p_value, high, confidence) ** 2
 
     def _weights(self, tables: Sequence[Table]) -> dict[Table, float]:
         """By which the squared errors of blocks add up to the mean squared error of a cell of these tables."""

@@ -2,6 +2,10 @@
 
 The neighbours are the same in all releases, so each direction is composed by itself, and the larger of both numbers is
 what is promised. A lower bound needs one direction only: the worse one.
+
+About where the answer lies, a saddle point tells in floats: epsilon to some per cent, and the tilt. No proof depends on
+it. With K(t) = sum n_i log E e^(t L_i), the saddle point of delta(epsilon) is the t with K'(t) = epsilon, and there
+log delta = K - t K' - log(1 + t) - log(1 + 2 pi t^2 K'')/2, nearly, which is solved for t.
 """
 
 from __future__ import annotations
@@ -13,31 +17,58 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
 
+import numpy as np
+
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
-from leastnoise.privacy.accounting.combining import together
-from leastnoise.privacy.accounting.composing import Tolerance, power, shorten
-from leastnoise.privacy.accounting.discretisation import (
-    Cells,
-    cells_of,
-    measure_of_lattice,
-    measure_of_threshold,
-    regrid,
-)
+from leastnoise.privacy.accounting.composing import power, shorten, together
+from leastnoise.privacy.accounting.grids import LARGEST_TILT, Tolerance, discretised, regrid
 from leastnoise.privacy.accounting.loss_measure import LossMeasure
-from leastnoise.privacy.accounting.loss_pairs import (
-    BoundedRangePair,
-    Direction,
-    GaussianPair,
-    LaplacePair,
-    Lattice,
-    LossPair,
-    SampledGaussianPair,
-    Threshold,
-)
-from leastnoise.privacy.accounting.nodes import grid_for
-from leastnoise.privacy.accounting.saddle_point import SaddlePoint
+from leastnoise.privacy.loss_pairs import Direction, FloatGrid, LossPair, SampledGaussianPair
+
+_TILTS = (1e-4, LARGEST_TILT)
+
+
+class SaddlePoint:
+    """Of a composition, in one direction."""
+
+    def __init__(self, parts: Sequence[tuple[LossPair, int]]) -> None:
+        self.parts: list[tuple[FloatGrid, int]] = [(pair.float_grid(), times) for pair, times in parts]
+
+    def at_delta(self, delta: float) -> tuple[float, float]:
+        """(epsilon, tilt) at which delta is about this."""
+        return self._solve(lambda tilt: self._log_delta(tilt)[0] > math.log(delta))
+
+    def at_epsilon(self, epsilon: float) -> tuple[float, float]:
+        """(log delta, tilt) at which epsilon is about this."""
+        reached, tilt = self._solve(lambda tilt: self._log_delta(tilt)[1] < epsilon)
+        possible = reached >= 0.9 * epsilon or tilt < _TILTS[1] / 2  # else no losses add up to so much
+        return (self._log_delta(tilt)[0], tilt) if possible else (-math.inf, 1.0)
+
+    def _solve(self, before: Callable[[float], bool]) -> tuple[float, float]:
+        low, high = (math.log(edge) for edge in _TILTS)
+        for _ in range(16):
+            middle = (low + high) / 2
+            low, high = (middle, high) if before(math.exp(middle)) else (low, middle)
+        tilt = math.exp(low)
+        return self._log_delta(tilt)[1], tilt
+
+    def _log_delta(self, tilt: float) -> tuple[float, float]:
+        value = slope = bend = 0.0
+        for (losses, logs), times in self.parts:
+            exponents = logs + tilt * losses
+            top = exponents.max()
+            weights = np.exp(exponents - top)
+            total = weights.sum()
+            mean = (weights * losses).sum() / total
+            value += times * (top + math.log(total))
+            slope += times * mean
+            with np.errstate(over="ignore", invalid="ignore"):  # losses beyond 1e154
+                bend += times * (weights * (losses - mean) ** 2).sum() / total
+        spread = 0.5 * math.log1p(2 * math.pi * bend * tilt * tilt)
+        return value - tilt * slope - math.log1p(tilt) - spread, slope
+
 
 Parts = Sequence[tuple[LossPair, int]]  # each kind of release, and how many of it
 
@@ -120,17 +151,17 @@ def _refined(
 
 
 def _once(parts: Parts, tolerance: Callable[[SaddlePoint], Tolerance], read: Callable[[LossMeasure], float]) -> Bracket:
-    facing = [[(pair.facing(way), times) for pair, times in parts] for way in directions(parts)]
-    found = [tolerance(SaddlePoint(one)) for one in facing]
+    oriented = [[(pair.oriented(way), times) for pair, times in parts] for way in directions(parts)]
+    found = [tolerance(SaddlePoint(one)) for one in oriented]
     worse = max([one for one in found if one.is_inner] or found, key=lambda one: (one.delta, one.epsilon))
-    ways = [OneWay(one, _either(own, worse)) for one, own in zip(facing, found, strict=True)]
+    ways = [DirectedComposition(one, _decisive(own, worse)) for one, own in zip(oriented, found, strict=True)]
     uppers = [read(way.measure(upper=True)) for way in ways]
     upper = max(uppers)
     below = ways[uppers.index(upper)].measure(upper=False)
     return Bracket(min(upper, read(below)), upper)
 
 
-def _either(own: Tolerance, worse: Tolerance) -> Tolerance:
+def _decisive(own: Tolerance, worse: Tolerance) -> Tolerance:
     """Each direction has its own tilt: which one is worse, the saddle point cannot tell where epsilon is small. But a
     direction that hardly counts, or has no loss so large and so no saddle point, takes the worse one's."""
     counts = own.is_inner and own.delta >= _HARDLY * worse.delta
@@ -142,7 +173,7 @@ def directions(parts: Parts) -> tuple[Direction, ...]:
     return ("remove",) if all(pair.symmetric for pair, _ in parts) else ("remove", "add")
 
 
-class OneWay:
+class DirectedComposition:
     """A composition in one direction, discretised; `measure` multiplies."""
 
     def __init__(self, parts: Parts, tolerance: Tolerance, *, bits: int | None = None) -> None:
@@ -152,12 +183,13 @@ class OneWay:
         enough = 32 * math.ceil((64 + math.log2(self.copies) - math.log2(self.tolerance.delta)) / 32)
         self.bits = enough if bits is None else bits
         self.step = self._step()
-        self.cells = [self._cells(pair) for pair, _ in parts]
+        self.discretised = [discretised(pair, self.step, self.bits, self.copies, tolerance) for pair, _ in parts]
 
     def measure(self, *, upper: bool) -> LossMeasure:
         """The measure of all parts, above or below."""
         measures = [
-            self._power(pair, cells, times, upper) for (pair, times), cells in zip(self.parts, self.cells, strict=True)
+            power(made(upper=upper), times, self.copies, self.tolerance)
+            for made, (_, times) in zip(self.discretised, self.parts, strict=True)
         ]
         measures.sort(key=lambda measure: measure.step, reverse=True)
         if len({measure.step for measure in measures if len(measure.masses) > 1}) > _MANY:
@@ -174,43 +206,20 @@ class OneWay:
         return measure if measure.step == self.step else regrid(measure, self.step)
 
     def _step(self) -> Fraction:
-        """About what the tolerance allows; a power of two of them make the widest lattice, whose losses stay nodes.
+        """About what the tolerance allows; a power of two of them make the widest spacing, whose losses stay nodes.
 
-        A lattice narrower than a step asks for no finer one: it is put on the grid of the others (`combining`)."""
+        Losses closer than a step ask for no finer one: they are put on the grid of the others (`together`)."""
         step = Fraction(_short(self.tolerance.first_step(self.copies)))
-        widths = [(times * width**2, width) for pair, times in self.parts if (width := _width(pair)) and width >= step]
+        spacings = [(pair.spacing, times) for pair, times in self.parts if pair.spacing]
+        widths = [(times * width**2, width) for width, times in spacings if width >= step]
         if not widths:
             return step
         width = max(widths)[1]
         return width / Fraction(2) ** max(4, math.ceil(math.log2(width / step)))
 
-    def _cells(self, pair: LossPair) -> Cells | None:
-        if isinstance(pair, (Lattice, Threshold)):
-            return None
-        assert isinstance(pair, (GaussianPair, LaplacePair, BoundedRangePair, SampledGaussianPair))
-        grid = grid_for(pair, self.step, self.copies, self.tolerance)
-        return cells_of(pair, grid, self.bits)
-
-    def _power(self, pair: LossPair, cells: Cells | None, times: int, upper: bool) -> LossMeasure:
-        if isinstance(pair, Lattice):
-            measure = measure_of_lattice(pair, self.bits, upper=upper)
-        elif isinstance(pair, Threshold):
-            measure = measure_of_threshold(pair, self.step, self.bits, upper=upper)
-        else:
-            assert cells is not None
-            measure = cells.measure(upper=upper)
-        return power(measure, times, self.copies, self.tolerance)
-
 
 def _is_rare(pair: LossPair) -> bool:
     return isinstance(pair, SampledGaussianPair) and pair.rate < _RARE
-
-
-def _width(pair: LossPair) -> Fraction | None:
-    """The distance of losses that must stay nodes."""
-    if isinstance(pair, Lattice):
-        return pair.step
-    return 2 * pair.epsilon if isinstance(pair, (LaplacePair, BoundedRangePair)) else None
 
 
 def _short(value: float) -> float:

@@ -1,4 +1,6 @@
-"""Products of many loss measures that stay short: tails are cut and the grid made coarser as the losses spread.
+"""Products of loss measures: of many equal ones, that stay short, and of different ones, whose grids differ.
+
+Tails are cut and the grid made coarser as the losses spread.
 
 Every step keeps an upper measure upper and a lower one lower (`loss_measure`), so none of the numbers that steer it
 needs to be right: they come from floats, and decide how tight the answer is, never whether it holds.
@@ -7,50 +9,18 @@ needs to be right: they come from floats, and decide how tight the answer is, ne
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 from flint import arb, fmpz
 
-from leastnoise.privacy.accounting.loss_measure import Integer, LossMeasure, ball, ceiling, floor
+from leastnoise.privacy.accounting.grids import Tolerance, check_length, regrid
+from leastnoise.privacy.accounting.loss_measure import Integer, LossMeasure, ceiling, floor
 from leastnoise.privacy.calibration import proof
+from leastnoise.privacy.calibration.proof import ball
 
 _WEIGHT_BITS = 96  # of the weights in which a mass is split
-LARGEST_TILT = 1e6  # that is looked for
 SHORT = 64  # a measure of fewer masses is not made coarser
-
-
-@dataclass(frozen=True, slots=True)
-class Tolerance:
-    """How much a composition may lose, and where: floats, from the saddle point.
-
-    A spread of e^-L by a relative variance v in each of N copies raises epsilon by N (tilt + 1) v / 2.
-    """
-
-    epsilon: float  # about what the answer will be
-    tilt: float  # lambda, the saddle point
-    delta: float
-    accuracy: float
-
-    @property
-    def is_inner(self) -> bool:
-        """Whether a saddle point was found: towards the largest loss there is, the tilt has no end."""
-        return self.tilt < LARGEST_TILT / 2
-
-    def first_step(self, copies: int) -> float:
-        """The step that costs about a third of the accuracy: cells of width h have v = h^2/6 after the split. However
-        large the tilt, which has no bound where losses have one, no loss moves by more than a step."""
-        allowed = 0.35 * self.accuracy * self.epsilon
-        return max(math.sqrt(12 * allowed / (copies * (self.tilt + 1))), allowed / copies)
-
-    def may_coarsen(self, step: float, copies: float, share: float) -> bool:
-        """Whether doubling the step in each of these copies costs at most this share: half the mass moves by a step."""
-        return copies * step * min(1, (self.tilt + 1) / 2 * step / 2) <= self.accuracy * share * self.epsilon
-
-    def tails(self, copies: float, cuts: int) -> tuple[float, float]:
-        """What may be cut from the right and from the left of each of these copies, so many times."""
-        each = self.accuracy / (copies * cuts)
-        return 0.1 * self.delta * each, 0.05 * each
 
 
 def trim(measure: LossMeasure, right: float, left: float) -> LossMeasure:
@@ -179,3 +149,52 @@ def product(first: LossMeasure, second: LossMeasure) -> LossMeasure:
 
 def _whole(mass: float, bits: int) -> Integer:
     return fmpz(math.floor(Fraction(mass) * 2**bits))
+
+
+_DENSE = 64  # a measure of fewer masses may have gaps between them
+_SMALL = 1 / 16  # a step of this part of what epsilon may lose: mass that moves by one hardly counts
+_REGRIDDED = 0.25  # the part of what epsilon may lose that one regrid may cost
+_MANY = 300_000  # masses that a product may have for a step so small
+
+
+def together(first: LossMeasure, second: LossMeasure, tolerance: Tolerance) -> LossMeasure:
+    """The measure of both. Where neither step is a multiple of the other's, the measure with more masses is put on a
+    part of the other one's step: merging costs a lower measure little only where masses lie close together.
+
+    A step far below what epsilon may lose is made as large as that allows first, or losses of 8 and of 1e-6 would need
+    millions of masses: no mass moves further than one such step."""
+    if len(first.masses) == 1:
+        return replace(first, step=second.step) * second
+    if len(second.masses) == 1:
+        return first * replace(second, step=first.step)
+    wide, narrow = (first, second) if first.step >= second.step else (second, first)
+    small = Fraction(tolerance.accuracy * tolerance.epsilon * _SMALL)
+    if narrow.step < min(small, wide.step):
+        common = wide.step / max(1, math.ceil(wide.step / small))
+        return refined(wide, common) * regrid(narrow, common)
+    if (wide.step / narrow.step).denominator == 1:
+        return refined(wide, narrow.step) * narrow
+    sparse, dense = sorted((first, second), key=lambda measure: len(measure.masses))
+    common = sparse.step / math.ceil(sparse.step / _step_for(dense, sparse, tolerance))
+    return refined(sparse, common) * regrid(dense, common)
+
+
+def _step_for(dense: LossMeasure, sparse: LossMeasure, tolerance: Tolerance) -> Fraction:
+    """The step on which this measure is put: its own, where that is so small that moving by one hardly counts.
+
+    Else a far smaller one, on which its losses are isolated, and move down by up to a step in a lower measure.
+    """
+    if len(dense.masses) >= _DENSE and tolerance.may_coarsen(float(dense.step), 1.0, _REGRIDDED):
+        return dense.step
+    small = Fraction(tolerance.accuracy * tolerance.epsilon * _REGRIDDED)
+    width = sum((len(measure.masses) * measure.step for measure in (dense, sparse)), Fraction(0))
+    return min(dense.step, max(small, width / _MANY))
+
+
+def refined(measure: LossMeasure, step: Fraction) -> LossMeasure:
+    """The same measure on a grid so many times finer."""
+    ratio = int(measure.step / step)
+    check_length((len(measure.masses) - 1) * ratio)
+    masses = [fmpz(0)] * ((len(measure.masses) - 1) * ratio + 1)
+    masses[::ratio] = measure.masses
+    return replace(measure, step=step, masses=masses)

@@ -29,10 +29,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from flint import arb, fmpq, fmpz, fmpz_poly
+from flint import arb, fmpz, fmpz_poly
 
 from leastnoise import errors
 from leastnoise.privacy.calibration import proof
+from leastnoise.privacy.calibration.proof import ball
 
 Integer = Any  # fmpz; flint ships no types
 RealBall = proof.RealBall
@@ -129,11 +130,6 @@ class LossMeasure:
             return 0.0
         root = ball(self.position(index)) + (excess / ratio_sum).log()
         return max(0.0, proof.upward(root) if self.upper else proof.downward(root))
-
-
-def ball(value: Fraction) -> RealBall:
-    """An exact number as a ball at the working precision."""
-    return arb(fmpq(value.numerator, value.denominator))
 
 
 def ceiling(value: RealBall) -> Integer:

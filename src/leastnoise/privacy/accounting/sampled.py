@@ -3,28 +3,59 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 
+from flint import arb
+
 from leastnoise import errors
-from leastnoise.privacy.accounting.bracket import Bracket, OneWay, delta_bracket, epsilon_bracket
-from leastnoise.privacy.accounting.composing import Tolerance
-from leastnoise.privacy.accounting.loss_pairs import Direction, SampledGaussianPair
-from leastnoise.privacy.accounting.saddle_point import SaddlePoint
+from leastnoise._support.runtime import user_stacklevel
+from leastnoise.privacy.accounting.bracket import (
+    DirectedComposition,
+    Parts,
+    SaddlePoint,
+    delta_bracket,
+    epsilon_bracket,
+)
+from leastnoise.privacy.accounting.grids import Tolerance
+from leastnoise.privacy.calibration import proof
+from leastnoise.privacy.loss_pairs import Direction, SampledGaussianPair
 
 _LOSSES = (1e-4, 2.5e-5)  # of epsilon, in a run of the search for sigma: the second where the first is not enough
 CLOSE = 4e-4  # a sigma this much smaller (relatively) is tried, and proved too small where that succeeds
 
 
-def sampled_epsilon(noise: Fraction, rate: float, steps: int, delta: float, accuracy: float) -> Bracket:
-    """epsilon of steps with noise of so many sensitivities."""
-    return epsilon_bracket([(SampledGaussianPair(noise, Fraction(rate)), steps)], delta, accuracy)
+def sigma(epsilon: float, delta: float, sensitivity: float, rate: float, steps: int, accuracy: float) -> float:
+    """The least sigma, proved enough; `accuracy` is its own here."""
+    if epsilon == 0:
+        raise errors.InvalidParameter(
+            "With sampling, an epsilon of 0 is not searched for.", parameter="epsilon", example={"epsilon": 1}
+        )
+    noise, tight = least_noise(epsilon, delta, rate, steps)
+    if not tight:
+        warnings.warn(
+            f"sigma is proved enough; that {CLOSE:g} less is too little could not be proved in reasonable time.",
+            errors.Wasteful,
+            stacklevel=user_stacklevel(),
+        )
+    with proof.precision(128):
+        return proof.upward(arb(noise) * arb(sensitivity))
 
 
-def sampled_delta(noise: Fraction, rate: float, steps: int, epsilon: float, accuracy: float) -> Bracket:
-    """delta of steps with noise of so many sensitivities."""
-    return delta_bracket([(SampledGaussianPair(noise, Fraction(rate)), steps)], epsilon, accuracy)
+def epsilon(sigma: float, delta: float, sensitivity: float, rate: float, steps: int, accuracy: float) -> float:
+    """The least epsilon, proved enough."""
+    return epsilon_bracket(_steps(sigma, sensitivity, rate, steps), delta, accuracy).upper
+
+
+def delta(sigma: float, epsilon: float, sensitivity: float, rate: float, steps: int, accuracy: float) -> float:
+    """The least delta, proved enough."""
+    return delta_bracket(_steps(sigma, sensitivity, rate, steps), epsilon, accuracy).upper
+
+
+def _steps(sigma: float, sensitivity: float, rate: float, steps: int) -> Parts:
+    return [(SampledGaussianPair(Fraction(sigma) / Fraction(sensitivity), Fraction(rate)), steps)]
 
 
 def least_noise(epsilon: float, delta: float, rate: float, steps: int) -> tuple[float, bool]:
@@ -37,9 +68,9 @@ def least_noise(epsilon: float, delta: float, rate: float, steps: int) -> tuple[
     def bound(noise: float, loss: float, direction: Direction, *, upper: bool = True) -> float:
         parts = [(SampledGaussianPair(Fraction(noise), Fraction(rate), direction), steps)]
 
-        about, tilt = SaddlePoint([(parts[0][0].facing("remove"), steps)]).at_delta(delta)  # the worse one, usually
+        about, tilt = SaddlePoint([(parts[0][0].oriented("remove"), steps)]).at_delta(delta)  # the worse one, usually
         tolerance = Tolerance(max(about, 1e-9), tilt, delta, loss)
-        return OneWay(parts, tolerance).measure(upper=upper).epsilon(delta)
+        return DirectedComposition(parts, tolerance).measure(upper=upper).epsilon(delta)
 
     first = _start(epsilon, delta, rate, steps)
     at_first = bound(first, 5 * _LOSSES[0], "remove")

@@ -30,7 +30,6 @@ _SIGMA_MARGIN = 2e-12  # relative; seen at most 4e-15
 _EPSILON_MARGIN = 64  # ulps of epsilon and of its wobble; seen at most 3
 _DELTA_MARGIN = 256  # ulps of delta; seen at most 20
 _DELTA_MARGIN_PER_CONDITION = 32  # ulps of delta times its condition number; seen at most 4
-_TINIEST = 5e-324
 _CHUNK = 16_384  # points that fit the cache
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 _ROOT_TWO, _ROOT_HALF_PI, _ROOT_TWO_PI = 2**0.5, (np.pi / 2) ** 0.5, (2 * np.pi) ** 0.5
@@ -111,7 +110,7 @@ def _delta(a: Floats, mu: Floats) -> Floats:
     near = np.where(most, a, -1.0)
     lack = mills(-near) + mills(near + mu)
     rest = 1 - tail * lack * np.maximum(0.0, 1 - _delta_margin(mu / lack)) + _ULP
-    return np.asarray(np.clip(np.where(most, rest, few), _TINIEST, 1.0))
+    return np.asarray(np.clip(np.where(most, rest, few), proof.SMALLEST_DOUBLE, 1.0))
 
 
 def _delta_margin(condition: Floats) -> Floats:
@@ -128,7 +127,7 @@ def _solve_mu(epsilon: Floats, delta: Floats) -> tuple[Floats, Mask]:
     """
     tail, root = -ndtri(delta), np.sqrt(2) * np.sqrt(epsilon)
     slant = np.hypot(tail, root)
-    below = np.where(tail > 0, root * (root / np.maximum(tail + slant, _TINIEST)), slant - tail)
+    below = np.where(tail > 0, root * (root / np.maximum(tail + slant, proof.SMALLEST_DOUBLE)), slant - tail)
     start = np.maximum(np.sqrt(8) * erfinv(delta), below)
 
     def probe(mu: Floats, epsilon: Floats, delta: Floats) -> tuple[Floats, Floats, Floats]:

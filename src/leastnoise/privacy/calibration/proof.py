@@ -12,40 +12,41 @@ propose (`proposal`): one evaluation there proves it, and that the double below 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from fractions import Fraction
 from statistics import NormalDist
 from typing import Any, TypeVar
 
-from flint import arb, ctx, fmpz
+from flint import arb, ctx, fmpq, fmpz
 
 from leastnoise import errors
-from leastnoise._support.directed_rounding import next_down, next_up
-from leastnoise.privacy.calibration.proposal import near_mu
+from leastnoise._support.rounding import next_down, next_up
+from leastnoise.privacy.calibration.proposal import approximate_mu
 
 RealBall = Any  # flint ships no types
 T = TypeVar("T")
 
 _PRECISIONS = (128, 256, 512, 1024, 2048, 4096, 8192)
-_TINIEST = 5e-324  # the smallest positive double
+SMALLEST_DOUBLE = 5e-324  # the smallest positive double
 _SLACK = 1e-12  # an answer this much smaller (relatively) is proved not to be enough
 
 
 def sigma(epsilon: float, delta: float, sensitivity: float) -> float:
     """The smallest double that is proved to satisfy Theorem 8 (or a neighbour, 1e-12 apart at most)."""
-    near = _sigma_near_doubles(epsilon, delta, sensitivity)
+    near = _sigma_from_guess(epsilon, delta, sensitivity)
     return _sigma_by_search(epsilon, delta, sensitivity) if near is None else near
 
 
-def _sigma_near_doubles(epsilon: float, delta: float, sensitivity: float) -> float | None:
+def _sigma_from_guess(epsilon: float, delta: float, sensitivity: float) -> float | None:
     """The smallest double that satisfies Theorem 8, where one ball near it decides; None: ask `_sigma_by_search`.
 
     d delta / d mu = phi(a). So by the mean value theorem the level at another mu is the level at this one plus the
-    distance times phi(a) at some a between, and a ball over all of these bounds it. The other mu are within 1e-10 of
-    this one, so that the ball is as narrow as an evaluation of its own would be, and two erfc are saved for each.
+    distance times phi(a) at some a between, and a ball over all of these bounds it. The other mu, those of a double and
+    of the one below it, are within 1e-10 of this one, so that the ball is as narrow as an evaluation of its own would
+    be, and two erfc are saved for each.
     """
-    guess = near_mu(epsilon, delta)
+    guess = approximate_mu(epsilon, delta)
     start = sensitivity / guess if guess > 0 else 0.0
     bits = _precisions(_cancelled(epsilon, guess)) if 1e-290 < start < 1e290 else []
     if not bits:
@@ -54,16 +55,15 @@ def _sigma_near_doubles(epsilon: float, delta: float, sensitivity: float) -> flo
         eps, moved = arb(epsilon), arb(sensitivity)
         mu = moved / arb(start)
         level = profile(eps, mu)
+        candidate = upward((moved / (mu - (level - delta) / density(eps / mu - mu / 2))).mid())
+        least, above = moved / arb(candidate), moved / arb(next_down(candidate))
+        between = mu.union(least).union(above)
+        slope = density(eps / between - between / 2)
 
-        def slope(at: RealBall) -> RealBall:
-            return density(eps / at - at / 2)
+        def enough(other: RealBall) -> bool | None:
+            return _at_most(level + slope * (other - mu), delta)
 
-        def enough(candidate: float) -> bool | None:
-            other = moved / arb(candidate)
-            return _at_most(level + slope(mu.union(other)) * (other - mu), delta)
-
-        candidate = upward((moved / (mu - (level - delta) / slope(mu))).mid())
-        return candidate if enough(candidate) and enough(next_down(candidate)) is False else None
+        return candidate if enough(least) and enough(above) is False else None
 
 
 def _sigma_by_search(epsilon: float, delta: float, sensitivity: float) -> float:
@@ -98,8 +98,8 @@ def delta(sigma: float, epsilon: float, sensitivity: float) -> float:
 
     def bound() -> float | None:
         ball = profile(arb(epsilon), arb(sensitivity) / arb(sigma))
-        settled = ball.rel_accuracy_bits() >= 60 or ball < _TINIEST
-        return min(1.0, max(_TINIEST, upward(ball))) if settled else None
+        settled = ball.rel_accuracy_bits() >= 60 or ball < SMALLEST_DOUBLE
+        return min(1.0, max(SMALLEST_DOUBLE, upward(ball))) if settled else None
 
     return _decide("delta", bound, _cancelled(epsilon, _ratio(sensitivity, sigma)))
 
@@ -152,6 +152,11 @@ def mills(t: RealBall) -> RealBall:
     return upper_tail(t) / density(t)
 
 
+def ball(value: Fraction) -> RealBall:
+    """An exact number as a ball at the working precision."""
+    return arb(fmpq(value.numerator, value.denominator))
+
+
 def upward(ball: RealBall) -> float:
     """The smallest double that is not below any point of the ball (inf past the double range)."""
     top = ball.upper()
@@ -174,11 +179,9 @@ def too_large(name: str) -> str:
     )
 
 
-@contextmanager
-def precision(bits: int) -> Iterator[None]:
+def precision(bits: int) -> AbstractContextManager[None]:
     """Work at this many bits here only: flint's precision is global state."""
-    with ctx.workprec(bits):
-        yield
+    return ctx.workprec(bits)
 
 
 def _at_most(ball: RealBall, bound: float) -> bool | None:

@@ -16,7 +16,7 @@ _NARROW = 0.1  # below this mu the difference R(a) - R(b) cancels, and is an int
 _NODES = ((-0.7745966692414834, 5 / 9), (0.0, 8 / 9), (0.7745966692414834, 5 / 9))  # Gauss and Legendre's, on [-1, 1]
 
 
-def near_mu(epsilon: float, delta: float) -> float:
+def approximate_mu(epsilon: float, delta: float) -> float:
     """The mu with delta(epsilon, mu) = delta to about ten digits, by Halley's method; NaN where it does not settle.
 
     The start is the larger of two lower bounds of mu: delta <= mu/sqrt(2 pi), and delta <= Phi(-a).

@@ -93,7 +93,7 @@ function files(form) {
 
 // What a file means to the form: a choice in a list (of files it may be a new one), or a text.
 function fill(form, column, name, value) {
-  const names = { form: `form:${column}`, text: `keys:${column}` };
+  const names = { text: `keys:${column}` };
   let field = form.elements[names[name] || name];
   if (!field && name === "keys_file") {
     field = document.createElement("input");

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.curator.budget import charge, postgres_schema
+from leastnoise.curator.budget import postgres_schema
 from leastnoise.curator.budget.entry_row import COLUMNS
-from leastnoise.curator.request import PrivacyRequest
 from ledger_faults import nothing_drawn
 from postgres_server import ANALYST, ANALYST_PASSWORD, Server, grants
-from spending import spend
+from spending import charge, spend
 
 
 def test_an_analyst_spends_and_does_nothing_else(server: Server, budget: ln.Budget, analyst: ln.Budget) -> None:
@@ -35,9 +34,7 @@ def test_an_analyst_spends_and_does_nothing_else(server: Server, budget: ln.Budg
     with pytest.raises(errors.LedgerForbidden):
         analyst.reopen(reason="no")
     budget.reopen(reason="go on")
-    receipt = charge.decide(PrivacyRequest(budget=analyst, share=0.1), bins=1, integers=True, sensitivity=1).pay(
-        query="q"
-    )
+    receipt = charge(analyst, share=0.1).pay(query="q")
     receipt.close(errors.ReadingFailed("the rows could not be read."))  # a failed reading closes, whoever reads
     assert budget.closed
     with nothing_drawn(), pytest.raises(errors.BudgetClosed):
@@ -63,7 +60,6 @@ FORGED: dict[str, dict[str, Any]] = {
     "a negative amount": {"gaussian": "-5", "spent_gaussian": "95"},
     "a sum that leaves it out": {"spent_gaussian": "100"},
     "more than is left": {"gaussian": str(10**30), "spent_gaussian": str(10**30 + 100)},
-    "nothing of epsilon": {"pure": "0", "spent_pure": str(10**30 + 1)},
     "an amount written differently": {"gaussian": "05", "spent_gaussian": "105"},
     "another name": {"details": '{"who":"keeper"}'},
     "no name": {"details": ""},
@@ -83,7 +79,7 @@ FORGED: dict[str, dict[str, Any]] = {
     "a query without end": {"query": "q" * 2**21},
     "a closing of an account that is not there": {
         "kind": "close", "query": postgres_schema.FAILED, "release": "first", "account": "nobody",
-        "gaussian": "0", "pure": "0", "spent_gaussian": "0", "spent_pure": "0",
+        "gaussian": "0", "spent_gaussian": "0",
     },
 }  # fmt: skip
 
@@ -101,19 +97,17 @@ def call(server: Server, change: dict[str, Any], first: str = "first") -> None:
     import psycopg
 
     with psycopg.connect(server.address(user=ANALYST, password=ANALYST_PASSWORD), autocommit=True) as db:
-        spent, pure = db.execute(
-            "SELECT coalesce(max(spent_gaussian::numeric), 0)::text, coalesce(max(spent_pure::numeric), 0)::text "
-            "FROM leastnoise_forged.entries"
+        (spent,) = db.execute(
+            "SELECT coalesce(max(spent_gaussian::numeric), 0)::text FROM leastnoise_forged.entries"
         ).fetchone()
         (number,) = db.execute("SELECT number + 1 FROM leastnoise_forged.head").fetchone()
         (made,) = db.execute(
             "SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS+00:00')"
         ).fetchone()
-        beyond = 10**30 + 1  # of epsilon: a release that is not pure
         fields = {
             "number": number, "made": made, "kind": "release", "release": first, "query": "q", "noise": "n", "unit": "",
-            "table": "", "gaussian": "100", "pure": str(beyond), "threshold": "0",
-            "spent_gaussian": str(int(spent) + 100), "spent_pure": str(int(pure) + beyond),
+            "table": "", "gaussian": "100", "pure": "0", "threshold": "0",
+            "spent_gaussian": str(int(spent) + 100), "spent_pure": "0",
             "spent_threshold": "0", "account": "", "details": f'{{"who":"{ANALYST}"}}',
         } | change  # fmt: skip
         fields["made"] = fields["made"].format(now=datetime.now(UTC))

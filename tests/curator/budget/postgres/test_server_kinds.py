@@ -11,6 +11,7 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors
+from leastnoise.curator.budget.ledger import Ledger, Make
 from leastnoise.curator.budget.moving import move
 from postgres_server import ANALYST, ANALYST_PASSWORD, Server, grants
 
@@ -57,7 +58,6 @@ def test_the_server_itself_holds_debits_to_the_terms_that_hold_now(server: Serve
         "gaussian": "0",
         "pure": str(10**30),
         "threshold": "0",
-        "pure_instead": "0",
     }
 
 
@@ -72,6 +72,28 @@ def test_a_file_that_was_reopened_is_carried_over_as_what_it_is(
     there.verify()
     server.run(*grants(there.name, ANALYST))
     assert pay(reached_by_analyst(server, there), 1).guarantee.epsilon == 1
+    there.verify()
+
+
+def test_a_file_that_is_reopened_while_it_is_carried_over_is_not(
+    server: Server, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server would hold debits to the caps of the terms before."""
+    path, url = tmp_path / "city.ledger", server.url(f"b{abs(hash(request.node.nodeid)) % 10**12}")
+    ln.Budget.open(path, epsilon=1, delta=1e-6)
+    append = Ledger.append
+
+    def just_before(ledger: Ledger, make: Make) -> Any:
+        monkeypatch.undo()
+        ln.Budget.open(path, epsilon=1, delta=0)
+        return append(ledger, make)
+
+    monkeypatch.setattr(Ledger, "append", just_before)
+    with pytest.raises(errors.BudgetMismatch, match="other terms"):
+        move(path, url)
+    there = move(path, url)  # nothing was sealed, nor written on the server
+    assert there.terms.laplace_only
+    assert pay(there, 1).guarantee.epsilon == 1
     there.verify()
 
 

@@ -13,8 +13,8 @@ import leastnoise as ln
 from cutting_proxy import CuttingProxy
 from leastnoise import errors
 from leastnoise.curator.budget import moving, postgres_store
-from leastnoise.curator.budget.entry_row import Row
-from leastnoise.curator.budget.privacy_filter import Cost
+from leastnoise.curator.budget.entry_row import Head, Row
+from leastnoise.curator.budget.terms import Cost
 from ledger_faults import nothing_drawn
 from postgres_server import OWNER, Server
 from server_spending import Team
@@ -50,14 +50,14 @@ def test_what_is_committed_is_on_disk_before_noise_is_read(
     try:
         spend(budget, share=0.1)
         seen: list[Any] = []
-        real = postgres_store.postgres_errors.commit
+        real = postgres_store.commit
 
         def commit(db: Any, address: Any) -> None:
             seen.extend(db.execute("SELECT current_setting('synchronous_commit')").fetchone())
             seen.extend(db.execute("SELECT current_setting('transaction_isolation')").fetchone())
             real(db, address)
 
-        monkeypatch.setattr(postgres_store.postgres_errors, "commit", commit)
+        monkeypatch.setattr(postgres_store, "commit", commit)
         spend(budget, share=0.1)
         assert seen == ["on", "serializable"]
     finally:
@@ -120,7 +120,7 @@ def test_a_file_is_carried_over_and_sealed(server: Server, tmp_path: Path, monke
     def lost(*_: Any) -> None:
         raise errors.LedgerUnreachable("lost")
 
-    monkeypatch.setattr(postgres_store.postgres_errors, "commit", lost)
+    monkeypatch.setattr(postgres_store, "commit", lost)
     with pytest.raises(errors.LedgerUnreachable):
         moving.move(path, url)
     monkeypatch.undo()
@@ -147,8 +147,11 @@ def test_a_file_is_carried_over_and_sealed(server: Server, tmp_path: Path, monke
 def test_rows_that_the_owner_writes_wrongly_are_found(server: Server, budget: ln.Budget) -> None:
     """The chain holds; the account does not."""
     spend(budget, share=0.1)
-    ledger = budget._account.ledger
     row = Row(2, "2026-01-01T00:00:00.000+00:00", "return", "x", "q", "", "", "", Cost(), Cost(gaussian=10**29), "", "")
-    ledger.append(lambda state, head, last: row)
+    with pytest.raises(errors.NotProved, match="Entry 2 may not follow"):
+        budget._account.ledger.append(lambda state, reader: row)
+    with budget._account.ledger.store.writing() as writer:
+        ((number, before),) = writer.reader.heads()
+        writer.append(row.to_fields(), Head(number + 1, row.hash_after(before)))
     with pytest.raises(errors.LedgerBroken, match="entry 2 "):
         budget.verify()

@@ -14,7 +14,7 @@ import leastnoise as ln
 from leastnoise import errors
 from leastnoise.cli import app
 from leastnoise.curator.budget import postgres_schema, postgres_store, postgres_url
-from leastnoise.curator.budget.postgres_errors import as_ours
+from leastnoise.curator.budget.postgres_store import as_ours
 from ledger_faults import nothing_drawn
 from postgres_server import ANALYST, ANALYST_PASSWORD, PASSWORD, Server
 from spending import spend

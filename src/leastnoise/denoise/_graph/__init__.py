@@ -1,1 +1,0 @@
-"""Sums over the rings around each node, and the spectrum of a Laplacian."""

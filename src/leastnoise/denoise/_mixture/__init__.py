@@ -1,1 +1,0 @@
-"""The weights of a mixture: a quadratic programme on the simplex."""

@@ -1,1 +1,0 @@
-"""Compiled loops on trees and chains: spanning trees, total variation, wavelets."""

@@ -1,1 +1,0 @@
-"""Wavelets at every shift, and a prior for the coefficients of a level."""

@@ -1,0 +1,162 @@
+"""Blocks: what was published, named arrays of noisy numbers; and readings, which compute a statistic from them. An
+interval is where the truth of what was counted lies: bin by bin, or of a sum of bins.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastnoise.releases.noise import Noise
+
+BinPromise = Literal["every bin", "share of the bins", "prior"]
+Values = NDArray[np.int64] | NDArray[np.float64]
+
+
+class Interval(NamedTuple):
+    """Where the truth lies, bin by bin."""
+
+    low: Values
+    high: Values
+
+
+class _Ends(NamedTuple):
+    low: Any
+    high: Any
+
+
+class EstimateInterval(_Ends):
+    """Where the truth lies after denoising, bin by bin: low and high.
+
+    `promise` says what holds with the confidence: each bin by itself ("every bin"), that share of the bins on average
+    ("share of the bins"), or the belief under the prior that was stated ("prior")."""
+
+    promise: BinPromise
+
+    def __new__(cls, low: Any, high: Any, promise: BinPromise) -> EstimateInterval:
+        """Two ends, and what they promise."""
+        made = super().__new__(cls, low, high)
+        made.promise = promise
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return EstimateInterval, (self.low, self.high, self.promise)
+
+
+class Total(NamedTuple):
+    """A sum of bins, with its error bar."""
+
+    value: float
+    std: float
+    low: float
+    high: float
+
+
+class Overall(NamedTuple):
+    """A mean over all bins, and where it lies."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """Noisy numbers over some axes, each with noise of its own.
+
+    noise: of one of the numbers. unit: what one of them is worth.
+    """
+
+    numbers: Values
+    axes: tuple[str, ...]
+    noise: Noise
+    unit: float = 1.0
+
+    def __post_init__(self) -> None:
+        self.numbers.flags.writeable = False
+
+    def _fits(self) -> dict[str, bool]:
+        return {"numbers": self.numbers.ndim == 1, "unit": self.unit > 0}
+
+    @property
+    def values(self) -> Values:
+        """The numbers in the unit that people read."""
+        return self.numbers if self.unit == 1 else np.asarray(self.numbers * self.unit)
+
+    @property
+    def value_noise(self) -> Noise:
+        """The noise of one value."""
+        return self.noise.times(self.unit)
+
+
+Blocks = Mapping[str, Block]
+Words = Callable[[str], str]  # what readers call a column
+
+
+class ReadingText(NamedTuple):
+    """What is said of a statistic.
+
+    noun: what one of the values is called. label: of what it is the statistic; None where the question names it.
+    first_sentence: how it was computed, after how many there are. noisy_number: what the noise of the main block was
+    added to. divisor: the noisy number that may be too small.
+    """
+
+    noun: str
+    label: str | None
+    first_sentence: str
+    noisy_number: str
+    divisor: str
+    why_not_denoised: str
+
+
+class Reading(ABC):
+    """How one statistic is computed from published blocks and public facts alone."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """What it is, in a word, which is also the name of its column."""
+
+    @property
+    @abstractmethod
+    def needs(self) -> tuple[str, ...]:
+        """The blocks that it is computed from; the first has a number for each of its values."""
+
+    @abstractmethod
+    def values(self, blocks: Blocks) -> NDArray[np.float64]:
+        """The statistic, bin by bin; not a number (NaN) where it is not `reliable`."""
+
+    @abstractmethod
+    def reliable(self, blocks: Blocks) -> NDArray[np.bool_]:
+        """Whether it can be told, bin by bin. The rule reads nothing that is not published."""
+
+    @abstractmethod
+    def interval(self, blocks: Blocks, confidence: float) -> Interval:
+        """Where the truth lies with this confidence, each bin by itself."""
+
+    def columns(self, blocks: Blocks) -> dict[str, Any]:
+        """What stands beside value, low and high in a frame."""
+        return {}
+
+    @abstractmethod
+    def text(self, words: Words, noise: str) -> ReadingText:
+        """What is said of it; `words` of columns, and which `noise` there is."""
+
+    def fits(self, blocks: Blocks) -> bool:
+        """Whether the blocks that it is computed from are there, and its facts make sense."""
+        return set(self.needs) <= set(blocks)
+
+
+def difference(blocks: Blocks, names: tuple[str, ...]) -> NDArray[np.float64]:
+    """The first of some blocks less the others: rows less those without a value."""
+    first, *others = (blocks[name].values.astype(np.float64) for name in names)
+    for one in others:
+        first = first - one
+    return first
