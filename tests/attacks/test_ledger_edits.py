@@ -12,10 +12,10 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.curator.budget.entry_row import COLUMNS as ENTRY_COLUMNS
-from leastnoise.curator.budget.entry_row import Row, root_hash
 from leastnoise.curator.budget.ledger import Ledger
 from leastnoise.curator.budget.sqlite_store import SqliteStore
+from leastnoise.curator.budget.state import COLUMNS as ENTRY_COLUMNS
+from leastnoise.curator.budget.state import Row, root_hash
 from leastnoise.curator.budget.terms import Cost
 from ledger_faults import edit, forge, nothing_drawn
 from spending import charge, spend

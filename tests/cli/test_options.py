@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise.cli.app import app
-from leastnoise.curator.budget import shares
+from leastnoise.curator.budget import terms
 from leastnoise.curator.queries.query import Query
 from leastnoise.jobs.fields import SECTIONS, Field
 from leastnoise.jobs.file import typed_job
@@ -36,7 +36,7 @@ def test_a_share_is_what_was_typed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("share", ["a", "nan", "inf", "1e999999999", ""])
 def test_a_share_that_is_no_number_is_refused(share: str) -> None:
     with pytest.raises(errors.WrongType, match="a number or a fraction") as refused:
-        shares.exact(share)
+        terms.exact_share(share)
     assert refused.value.examples[0] == {"share": 0.25}
 
 

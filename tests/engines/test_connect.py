@@ -10,7 +10,7 @@ from ibis.expr.operations import InMemoryTable
 
 import leastnoise as ln
 from dirty_rows import QUERIES, write
-from leastnoise.curator.engines import spark_settings
+from leastnoise.curator.engines import spark_session
 from leastnoise.curator.table import table
 from leastnoise.errors import EngineUnavailable, ReadingFailed, UnknownSource
 from leastnoise.testing import aggregate
@@ -96,8 +96,8 @@ def test_a_server_that_is_gone_is_asked_a_few_times_only(
 
     made = SparkSession.builder.remote(server).create()
     frame = made.sql("SELECT id AS who FROM range(3)")
-    monkeypatch.setattr(spark_settings, "RETRIES", 0)
-    monkeypatch.setattr(spark_settings, "READ_RETRIES", 0)
+    monkeypatch.setattr(spark_session, "RETRIES", 0)
+    monkeypatch.setattr(spark_session, "READ_RETRIES", 0)
     opened = table(frame, unit="who", name="rows")
     engine: Any = opened._data.engine
     made.client.set_retry_policies([Usual()])
@@ -155,7 +155,7 @@ def test_the_end_of_one_session_of_ours_ends_no_other(server: str) -> None:
 
     def end(frame: Any) -> int:
         threads = Answers._get_or_create_release_thread_pool()
-        spark_settings.end(ended.session)
+        spark_session.end(ended.session)
         assert Answers._get_or_create_release_thread_pool() is threads
         return int(frame.count())
 
@@ -190,6 +190,6 @@ def test_a_setting_of_the_server_is_no_setting_of_a_client(server: str, tmp_path
 
 
 def test_what_answers_and_is_no_server_is_refused(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spark_settings, "RETRIES", 0)
+    monkeypatch.setattr(spark_session, "RETRIES", 0)
     with pytest.raises(EngineUnavailable, match="does not open a session of Spark Connect"):
         table("anything", unit="who", engine=cluster.master.replace("spark://", "sc://"))

@@ -19,7 +19,7 @@ from ibis import _
 
 from extreme_times import TIMES
 from leastnoise.curator.budget import Budget
-from leastnoise.curator.engines.spark_settings import SETTINGS
+from leastnoise.curator.engines.spark_session import SETTINGS
 from leastnoise.curator.queries.query import Query
 from leastnoise.curator.table import Table, table
 from leastnoise.errors import EngineUnavailable, UnknownSource

@@ -9,7 +9,7 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.curator.engines.names import unique
+from leastnoise.curator.engines.engine import unique
 from leastnoise.curator.engines.spark import Spark
 from leastnoise.testing import aggregate
 

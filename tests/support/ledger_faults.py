@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from leastnoise.curator.budget.entry_row import Row
+from leastnoise.curator.budget.state import Row
 from leastnoise.curator.noise import entropy
 
 FORK = multiprocessing.get_context("fork")

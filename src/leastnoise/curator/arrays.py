@@ -26,7 +26,7 @@ from leastnoise._support.validation import Number
 from leastnoise.curator import coercion
 from leastnoise.curator.budget import Budget
 from leastnoise.curator.budget.deciding import decide
-from leastnoise.curator.budget.shares import Share
+from leastnoise.curator.budget.terms import Share
 from leastnoise.curator.noise.sparse import check, check_columns, sparse_gaussian
 from leastnoise.curator.release import CHUNK, SAMPLERS, Batch, add_noise, noise_of, provenance_of
 from leastnoise.curator.request import PrivacyRequest

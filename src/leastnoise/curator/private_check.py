@@ -18,7 +18,7 @@ import ibis.expr.types as ir
 from leastnoise._support.immutable import Frozen
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.description import one_line
-from leastnoise.curator.engines.error_redaction import redact_errors
+from leastnoise.curator.engines.engine import redact_errors
 from leastnoise.curator.rows.columns import is_csv, parse_cell, typed_texts, without_words
 from leastnoise.curator.rows.placing import as_double, double_literal, is_missing, place
 from leastnoise.domain import Axis

@@ -22,7 +22,7 @@ import pyarrow as pa
 from leastnoise._support.text import type_name
 from leastnoise.curator import description
 from leastnoise.curator.dataset import Dataset, check_new_name
-from leastnoise.curator.engines.names import check_names, unique
+from leastnoise.curator.engines.engine import check_names, unique
 from leastnoise.curator.queries.options import column_names
 from leastnoise.curator.rows.columns import PATTERNS
 from leastnoise.curator.rows.placing import as_integer, epoch_days

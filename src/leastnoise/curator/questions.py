@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from leastnoise import stats
-from leastnoise.curator.budget.shares import Share
+from leastnoise.curator.budget.terms import Share
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.queries.crosstabs import Crosstabs, RowWeight
 from leastnoise.curator.queries.kernel_histogram import KernelHistogram

@@ -24,7 +24,7 @@ from leastnoise._support import progress
 from leastnoise.curator.budget import kinds
 from leastnoise.curator.budget.charge import Charge, Receipt
 from leastnoise.curator.budget.kinds import OtherKind
-from leastnoise.curator.engines.error_redaction import redact_errors
+from leastnoise.curator.engines.engine import redact_errors
 from leastnoise.curator.noise import entropy
 from leastnoise.curator.noise.gaussian import rounded_gaussian
 from leastnoise.curator.noise.laplace import two_sided_geometric

@@ -15,14 +15,14 @@ from leastnoise._support import validation
 from leastnoise._support.runtime import user_stacklevel
 from leastnoise._support.text import rounded
 from leastnoise._support.validation import Number
-from leastnoise.curator.budget.entry_row import checked_line
-from leastnoise.curator.budget.shares import Share
+from leastnoise.curator.budget.state import checked_line
+from leastnoise.curator.budget.terms import Share
 from leastnoise.privacy import calibration
 from leastnoise.privacy.noise_plan import Choice
 
 if TYPE_CHECKING:
     from leastnoise.curator.budget.budget import Budget
-    from leastnoise.curator.budget.debit import Debit
+    from leastnoise.curator.budget.charge import Debit
 
 _BUDGET = {"budget": errors.Code('ln.Budget.open("city.ledger")', "city.ledger")}
 

@@ -9,9 +9,8 @@ from typing import Any
 from leastnoise import errors
 from leastnoise._support import library_warnings
 from leastnoise._support.validation import Number
-from leastnoise.curator.budget import shares
 from leastnoise.curator.budget.deciding import decide
-from leastnoise.curator.budget.shares import Share
+from leastnoise.curator.budget.terms import Share, exact_share
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.queries.unit_counts import UnitCounts
 from leastnoise.curator.request import PrivacyRequest
@@ -71,7 +70,7 @@ def later_request(
         _check_both_fit(request, share)
     if epsilon is not None or delta is not None or share is not None:
         return PrivacyRequest(epsilon=epsilon, delta=delta, share=share, budget=request.budget)
-    left = request.budget.remaining.share - (0.0 if request.share is None else float(shares.exact(request.share)))
+    left = request.budget.remaining.share - (0.0 if request.share is None else float(exact_share(request.share)))
     if left <= 0:
         raise errors.InvalidParameter(
             "After this nothing of the budget is left for the question that the limits are for.",
@@ -86,8 +85,8 @@ def _check_both_fit(request: PrivacyRequest, for_share: Share) -> None:
     """Refuse a release after which the question could not be paid. (What is left is rounded down to a millionth.)"""
     assert request.budget is not None
     assert request.share is not None
-    left, own = shares.exact(request.budget.remaining.share), shares.exact(request.share)
-    if own <= left < own + shares.exact(for_share, "for_share") - Fraction(1, 10**6):
+    left, own = exact_share(request.budget.remaining.share), exact_share(request.share)
+    if own <= left < own + exact_share(for_share, "for_share") - Fraction(1, 10**6):
         raise errors.InvalidParameter(
             f"Of the budget {float(left):g} is left, and {request.share} of it for this release and {for_share} for "
             "the question do not both fit. Take less for one of them.",

@@ -16,7 +16,7 @@ from leastnoise._support.text import printable
 from leastnoise._support.validation import Number
 from leastnoise.curator import dataset, private_check, public_join, suggest, transform
 from leastnoise.curator.budget import Budget
-from leastnoise.curator.budget.shares import Share
+from leastnoise.curator.budget.terms import Share
 from leastnoise.curator.dataset import open_dataset
 from leastnoise.curator.engines.files import CsvLayout
 from leastnoise.curator.queries.clip_question import USUAL_LEVELS, ClipQuestion

@@ -12,7 +12,7 @@ import ibis.expr.types as ir
 
 from leastnoise.curator import description, expressions
 from leastnoise.curator.dataset import Dataset, check_new_name
-from leastnoise.curator.engines.names import check_names, unique
+from leastnoise.curator.engines.engine import check_names, unique
 from leastnoise.curator.public_join import attached
 from leastnoise.curator.rows.columns import CleanRows, undeclared_column
 from leastnoise.curator.rows.placing import as_double, double_literal, lattice_cell

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise.curator.budget import account, sqlite_store
-from leastnoise.curator.budget.entry_row import Row
+from leastnoise.curator.budget.state import Row
 from leastnoise.curator.budget.terms import Cost
 from ledger_faults import edit, forge, nothing_drawn
 from spending import spend, spend_on_unknown_keys

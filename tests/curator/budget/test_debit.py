@@ -8,7 +8,7 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.curator.budget.debit import Debit, check_same_labels, check_same_neighbours
+from leastnoise.curator.budget.charge import Debit, check_same_labels, check_same_neighbours
 from leastnoise.curator.budget.terms import Cost
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.curator.budget import shares
+from leastnoise.curator.budget import terms
 from leastnoise.curator.budget.terms import share_of, spendable
 from spending import charge
 
@@ -41,32 +41,32 @@ def test_fifty_two_weeks_fit_and_the_next_is_refused_readably(tmp_path: Path) ->
     assert budget.verify()
 
 
-@given(below=st.integers(2, shares.MAX_DENOMINATOR), data=st.data())
+@given(below=st.integers(2, terms.MAX_DENOMINATOR), data=st.data())
 def test_a_double_of_a_simple_fraction_is_that_fraction(below: int, data: st.DataObject) -> None:
     share = Fraction(data.draw(st.integers(1, below)), below)
-    assert shares.exact(float(share)) == share
-    assert shares.exact(np.float64(float(share))) == share
-    assert shares.exact(str(share)) == share
+    assert terms.exact_share(float(share)) == share
+    assert terms.exact_share(np.float64(float(share))) == share
+    assert terms.exact_share(str(share)) == share
 
 
 @given(st.decimals(Decimal("1e-6"), 1, places=9))
 def test_a_decimal_is_what_was_typed(typed: Decimal) -> None:
-    assert shares.exact(float(typed)) == Fraction(str(float(typed))) == Fraction(typed)
-    assert shares.exact(str(typed)) == Fraction(typed)
+    assert terms.exact_share(float(typed)) == Fraction(str(float(typed))) == Fraction(typed)
+    assert terms.exact_share(str(typed)) == Fraction(typed)
 
 
 @given(st.floats(1e-6, 1))
 def test_no_double_is_taken_for_more_than_its_neighbour(share: float) -> None:
     """What is taken is nearer to the double than the next one is, whatever it is."""
-    assert float(shares.exact(share)) == share
+    assert float(terms.exact_share(share)) == share
 
 
 @given(st.fractions(Fraction(1, 10**6), 1, max_denominator=10**9))
 def test_what_is_left_can_be_spent_as_it_is_printed(left: Fraction) -> None:
-    assert shares.exact(spendable(left)) <= left
+    assert terms.exact_share(spendable(left)) <= left
 
 
 @pytest.mark.parametrize("share", ["", "a", "1/0", "1/2/3", "nan", "1e999999999", "1/", "/2", "0x1", None, True, [1]])
 def test_what_is_no_share_is_refused(share: Any) -> None:
     with pytest.raises(errors.InvalidParameter):
-        shares.exact(share)
+        terms.exact_share(share)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from leastnoise._support import library_warnings
-from leastnoise.curator.engines.error_redaction import redact_errors
+from leastnoise.curator.engines.engine import redact_errors
 from leastnoise.errors import BadDomain, LeastnoiseError, ReadingFailed, WeakPromise
 
 

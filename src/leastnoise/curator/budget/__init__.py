@@ -16,9 +16,9 @@ moving.py           from a file to a server
 """
 
 from leastnoise._support.calls import explain_public
-from leastnoise.curator.budget.allocations import Allocation
 from leastnoise.curator.budget.budget import Budget
 from leastnoise.curator.budget.history import Entry
+from leastnoise.curator.budget.state import Allocation
 from leastnoise.curator.budget.terms import Remaining
 
 __all__ = ["Allocation", "Budget", "Entry", "Remaining"]

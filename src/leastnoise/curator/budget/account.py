@@ -10,12 +10,10 @@ from functools import partial
 from typing import Any
 
 from leastnoise import errors
-from leastnoise.curator.budget.allocations import Allocation
-from leastnoise.curator.budget.debit import Debit, check_same_labels
-from leastnoise.curator.budget.entry_row import Row, written_details, written_time
+from leastnoise.curator.budget.charge import Debit, check_same_labels
 from leastnoise.curator.budget.history import Entry
 from leastnoise.curator.budget.ledger import Ledger, Make, Reader
-from leastnoise.curator.budget.state import State
+from leastnoise.curator.budget.state import Allocation, Row, State, written_details, written_time
 from leastnoise.curator.budget.terms import Cost
 
 _NOTHING = Cost()

@@ -18,68 +18,20 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from leastnoise import errors
-from leastnoise.curator.budget.debit import check_fits
-from leastnoise.curator.budget.entry_row import Row, checked_line
-from leastnoise.curator.budget.shares import Share
-from leastnoise.curator.budget.terms import Cost, share_of
+from leastnoise.curator.budget.charge import check_fits
+from leastnoise.curator.budget.ledger import Reader
+from leastnoise.curator.budget.state import Allocation, Row, State, checked_line
+from leastnoise.curator.budget.terms import Share, share_of
 
 if TYPE_CHECKING:
     from leastnoise.curator.budget.budget import Budget
-    from leastnoise.curator.budget.ledger import Reader
-    from leastnoise.curator.budget.state import State
 
 MAX_NAME_CHARACTERS = 80
 _NAME = errors.Code('name="maps team"', '--name "maps team"')
-
-
-@dataclass(frozen=True, slots=True)
-class Allocation:
-    """A part of a budget, and what became of it."""
-
-    id: str
-    number: int  # of the entry that made it
-    name: str
-    parent: str  # the id of the allocation that it is a part of; "" is the budget itself
-    caps: Cost
-    share: Fraction  # of the parent's caps, the largest
-    spent: Cost
-    people: tuple[str, ...]  # who may spend from it; nobody named: anybody who may spend from the budget
-    expires_at: datetime | None
-    returned: bool
-
-    @property
-    def spent_share(self) -> float:
-        """The part of it that is spent."""
-        return float(max(self.spent.shares(self.caps)))
-
-    def state(self, now: datetime) -> str:
-        """open, expired or returned."""
-        if self.returned:
-            return "returned"
-        return "expired" if self.expires_at is not None and now >= self.expires_at else "open"
-
-    @classmethod
-    def made_by(cls, row: Row, above: Cost) -> Allocation:
-        """The allocation that this entry makes of an account with those caps."""
-        expires = row.facts.get("expires")
-        return cls(
-            id=row.release,
-            number=row.number,
-            name=row.query,
-            parent=row.account,
-            caps=row.cost,
-            share=max(row.cost.shares(above)),
-            spent=Cost(),
-            people=tuple(row.facts.get("people", ())),
-            expires_at=None if expires is None else datetime.fromisoformat(expires),
-            returned=False,
-        )
 
 
 def named(allocations: Iterable[Allocation], name: str, budget: str) -> Allocation:

@@ -15,17 +15,14 @@ from leastnoise._support.text import percent
 from leastnoise._support.validation import Number
 from leastnoise.curator.budget import allocations, kinds
 from leastnoise.curator.budget.account import Account
-from leastnoise.curator.budget.allocations import Allocation, named
-from leastnoise.curator.budget.charge import BudgetExpectation
-from leastnoise.curator.budget.debit import Debit, check_same_neighbours
+from leastnoise.curator.budget.allocations import named
+from leastnoise.curator.budget.charge import BudgetExpectation, Debit, check_same_neighbours
 from leastnoise.curator.budget.deciding import decide
-from leastnoise.curator.budget.entry_row import Row, checked_line
 from leastnoise.curator.budget.history import Entry, statement
 from leastnoise.curator.budget.ledger import Reader
 from leastnoise.curator.budget.opening import AskedTerms, open_ledger, reopened
-from leastnoise.curator.budget.shares import Share
-from leastnoise.curator.budget.state import State
-from leastnoise.curator.budget.terms import Cost, Remaining, Terms
+from leastnoise.curator.budget.state import Allocation, Row, State, checked_line
+from leastnoise.curator.budget.terms import Cost, Remaining, Share, Terms
 from leastnoise.curator.budget.terms import strength as strength_of
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.privacy.neighbours import Neighbours

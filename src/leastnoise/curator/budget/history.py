@@ -8,14 +8,14 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 from leastnoise._support.text import percent
-from leastnoise.curator.budget.debit import in_percent
-from leastnoise.curator.budget.entry_row import Row
+from leastnoise.curator.budget.charge import in_percent
 from leastnoise.curator.budget.kinds import plan
+from leastnoise.curator.budget.state import Row
 from leastnoise.curator.budget.terms import Terms
 
 if TYPE_CHECKING:
-    from leastnoise.curator.budget.allocations import Allocation
     from leastnoise.curator.budget.budget import Budget
+    from leastnoise.curator.budget.state import Allocation
 
 Kind = Literal["release", "close", "reopen", "allocate", "return", "move", "arrive", "terms"]
 

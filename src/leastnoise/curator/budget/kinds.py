@@ -26,7 +26,7 @@ from leastnoise.privacy.vector_noise import VectorPlanner
 
 if TYPE_CHECKING:
     from leastnoise.curator.budget.budget import Budget
-    from leastnoise.curator.budget.debit import Debit
+    from leastnoise.curator.budget.charge import Debit
 
 DELTA = 1e-6  # of the other kind of a budget that has none
 _LESS = 0.99  # a smaller difference is not worth a sentence

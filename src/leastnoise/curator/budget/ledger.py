@@ -17,8 +17,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from leastnoise import errors
-from leastnoise.curator.budget.entry_row import COLUMNS, Head, Row
-from leastnoise.curator.budget.state import State, WrongEntry, WrongTerms, fold
+from leastnoise.curator.budget.state import COLUMNS, Head, Row, State, WrongEntry, WrongTerms, fold
 from leastnoise.curator.budget.terms import can_be_kept
 
 Query = Callable[[str, Sequence[Any]], Iterable[tuple[Any, ...]]]

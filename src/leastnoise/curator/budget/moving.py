@@ -15,10 +15,9 @@ from leastnoise import errors
 from leastnoise.curator.budget import postgres_url
 from leastnoise.curator.budget.account import Account
 from leastnoise.curator.budget.budget import Budget
-from leastnoise.curator.budget.entry_row import COLUMNS, Head, Row, written_details, written_time
 from leastnoise.curator.budget.ledger import Reader
 from leastnoise.curator.budget.postgres_store import PostgresStore, PostgresWriter
-from leastnoise.curator.budget.state import State
+from leastnoise.curator.budget.state import COLUMNS, Head, Row, State, written_details, written_time
 
 _KIND = COLUMNS.index("kind")
 

@@ -15,10 +15,9 @@ from leastnoise._support import validation
 from leastnoise._support.validation import Number
 from leastnoise.curator.budget import postgres_url
 from leastnoise.curator.budget.account import Account
-from leastnoise.curator.budget.entry_row import Row
 from leastnoise.curator.budget.ledger import Ledger, Reader
 from leastnoise.curator.budget.sqlite_store import SqliteStore
-from leastnoise.curator.budget.state import State
+from leastnoise.curator.budget.state import Row, State
 from leastnoise.curator.budget.terms import Terms, strength, typed
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.strength import warn_if_weak

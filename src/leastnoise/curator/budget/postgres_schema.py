@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 
-from leastnoise.curator.budget.entry_row import AMOUNTS, COLUMNS
+from leastnoise.curator.budget.state import AMOUNTS, COLUMNS
 
 FORMAT = 1  # as that of a file
 MARK = f"a privacy budget of leastnoise, format {FORMAT}"

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any
 
 from leastnoise import errors
 from leastnoise.curator.budget import postgres_schema
-from leastnoise.curator.budget.entry_row import AMOUNTS, COLUMNS, Head, Row, root_hash
 from leastnoise.curator.budget.ledger import LISTED, Conflict, Reader
 from leastnoise.curator.budget.postgres_url import Address
+from leastnoise.curator.budget.state import AMOUNTS, COLUMNS, Head, Row, root_hash
 from leastnoise.curator.budget.terms import Terms
 
 if TYPE_CHECKING:

@@ -31,8 +31,8 @@ from typing import Any
 
 from leastnoise import errors
 from leastnoise._support import files, outputs
-from leastnoise.curator.budget.entry_row import Head, root_hash
 from leastnoise.curator.budget.ledger import LISTED, Reader
+from leastnoise.curator.budget.state import Head, root_hash
 
 FORMAT = 1
 MAX_CELL_BYTES = 2**20  # of a cell, or of a table's definition

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -38,8 +39,6 @@ from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.rounding import next_down, next_up, round_down, round_up, sqrt_down
 from leastnoise._support.validation import Number
-from leastnoise.curator.budget import shares
-from leastnoise.curator.budget.shares import Share
 from leastnoise.privacy import calibration
 from leastnoise.privacy.calibration import proof
 from leastnoise.privacy.gaussian_price import pure_epsilon_within
@@ -49,6 +48,9 @@ from leastnoise.privacy.strength import Strength, judge
 
 ATOMS = 10**30
 LEAST_SHARE = Fraction(1, 10**6)
+Share = Number | str
+MAX_DENOMINATOR = 10_000  # of a simple fraction
+MANY_DIGITS = 12  # a decimal of no more was typed as it is
 
 
 class Cost(NamedTuple):
@@ -314,9 +316,54 @@ def typed(name: str, value: Number) -> Fraction:
     return Fraction(int(value)) if isinstance(value, np.integer) else Fraction(value)
 
 
+def exact_share(share: Share, name: str = "share") -> Fraction:
+    """A share as people write it, as it was meant; any errors name the parameter `name`.
+
+    A decimal is taken as it is typed: 0.01 is 1/100, not the double beside it. A double of many digits that is the
+    nearest one to a simple fraction is taken as that fraction: 1/52 is 0.019230769230769232 in Python, a little more
+    than 1/52, and 52 of those would not fit. What is debited is exactly what is taken here, so the budget's limit is
+    kept whatever was meant.
+
+    >>> exact_share(0.01), exact_share(1 / 52), exact_share("1/365"), exact_share("0.25")
+    (Fraction(1, 100), Fraction(1, 52), Fraction(1, 365), Fraction(1, 4))
+    """
+    if isinstance(share, str):
+        share = _read(share, name)
+    validation.number(name, share)
+    if isinstance(share, (float, np.floating)):
+        return _simple(share)
+    return Fraction(int(share)) if isinstance(share, np.integer) else Fraction(share)
+
+
+def _simple(share: float | np.floating) -> Fraction:
+    """The decimal as typed, or the simple fraction that the double is nearest to."""
+    decimal = Fraction(str(share))
+    near = decimal.limit_denominator(MAX_DENOMINATOR)
+    digits = len(Decimal(str(share)).as_tuple().digits)
+    return near if digits > MANY_DIGITS and type(share)(near.numerator / near.denominator) == share else decimal
+
+
+def _read(text: str, name: str) -> Fraction:
+    """A number, or a fraction, in text."""
+    above, slash, below = text.partition("/")
+    try:
+        parts = [Decimal(part.strip()) for part in (above, below if slash else "1")]
+        usable = all(part.is_finite() and -1000 < part.adjusted() < 1000 for part in parts)  # 1e999999999 is too long
+        if usable and parts[1] > 0:
+            return Fraction(parts[0]) / Fraction(parts[1])
+    except ArithmeticError:
+        pass
+    raise errors.WrongType(
+        f"A share is a number or a fraction. Got {text!r} instead.",
+        parameter=name,
+        value=text,
+        example=[{name: 0.25}, {name: "1/52"}],
+    )
+
+
 def share_of(share: Share) -> Fraction:
     """A share as it was meant, to 30 decimals (a third is rounded down, so three of them fit)."""
-    exact = Fraction(math.floor(shares.exact(share) * ATOMS), ATOMS)
+    exact = Fraction(math.floor(exact_share(share) * ATOMS), ATOMS)
     if exact > 1:
         raise errors.InvalidParameter(
             f"A share is a part of the whole budget, so at most 1. Got {share!r} instead.",
@@ -338,7 +385,7 @@ def share_of(share: Share) -> Fraction:
 def spendable(share: Fraction) -> float:
     """The largest double that, typed as a share, asks for no more than this."""
     double = float(share)
-    while double > 0 and shares.exact(double) > share:
+    while double > 0 and exact_share(double) > share:
         double = next_down(double)
     return double
 

@@ -25,8 +25,7 @@ import pyarrow as pa
 from pyarrow import dataset
 
 from leastnoise._support import files, progress
-from leastnoise.curator.engines.engine import BatchWork
-from leastnoise.curator.engines.error_redaction import redact_errors
+from leastnoise.curator.engines.engine import BatchWork, redact_errors, unique
 from leastnoise.curator.engines.files import (
     PLAIN,
     CsvLayout,
@@ -40,7 +39,6 @@ from leastnoise.curator.engines.files import (
 from leastnoise.curator.engines.frames import zoneless
 from leastnoise.curator.engines.given_table import GivenTable
 from leastnoise.curator.engines.interruption import run_interruptibly
-from leastnoise.curator.engines.names import unique
 from leastnoise.errors import EngineUnavailable, InvalidParameter
 
 T = TypeVar("T")

@@ -4,15 +4,23 @@ Of an opened table, schemas have been read, and no row. A release may read its r
 a sum), and its sensitivity holds for one state of the table only. So device, number, size and times of each file are
 kept, from the file system. The time of the last change of status cannot be set back by a program, so an edit shows in
 it.
+
+*Names.* To engines Taxi and taxi are one name, a name ends at a NUL, and of two that they take for one they rename the
+second to something that may be a third column's. A query would then be about another column than the one that was
+named: with another unit nobody would be protected.
+
+*Errors.* An engine's own is withheld: ours takes its place, and says nothing about rows.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
@@ -20,8 +28,9 @@ import ibis.expr.types as ir
 import numpy as np
 import pyarrow as pa
 
+from leastnoise._support import library_warnings
 from leastnoise.curator.engines.files import PLAIN, CsvLayout
-from leastnoise.errors import TableChanged
+from leastnoise.errors import LeastnoiseError, ReadingFailed, TableChanged, UnknownSource
 
 T = TypeVar("T")
 BatchWork = Callable[["Iterator[pa.RecordBatch]"], "Iterator[pa.RecordBatch]"]
@@ -153,3 +162,60 @@ class Source:
     def check_unchanged(self) -> None:
         """Raise TableChanged if the files are not those that were opened."""
         check_unchanged(self.files, self.opened_status)
+
+
+def check_names(names: Iterable[object]) -> None:
+    """Refuse columns that an engine cannot tell apart by their names."""
+    seen: dict[str, str] = {}
+    for name in names:
+        if not isinstance(name, str) or not name or "\0" in name:
+            raise UnknownSource("a column has no name, or one that is no text. Name every column.")
+        twin = seen.get(name.casefold())
+        if twin is not None:
+            raise UnknownSource(
+                f'two columns are named "{twin}" and "{name}", which engines take for one: which of them is meant '
+                "would not be clear. Rename one."
+            )
+        seen[name.casefold()] = name
+
+
+def unique(word: str) -> str:
+    """A name that nothing else in a session has."""
+    return f"leastnoise_{word}_{uuid.uuid4().hex}"
+
+
+def redact_errors(work: Callable[[], T], files: Sequence[str] = ()) -> T:
+    """`work()`; whatever an engine raises becomes one sentence that is the same for every failure with these files.
+
+    An engine's message may quote a private value, and the kind of failure may tell of one. Our error is
+    raised after the handler has ended, so that neither __cause__ nor __context__ keeps the original.
+    """
+    try:
+        # A warning may quote a value as well; and a caller's numpy.seterr must not make an error of one.
+        with library_warnings.withheld(), np.errstate(all="ignore"):
+            return work()
+    except LeastnoiseError:
+        raise
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as problem:  # what Polars raises in a panic is no Exception
+        # What DuckDB makes of Ctrl-C; what a row causes is one of its own errors.
+        interrupted = type(problem) is RuntimeError and str(problem) == "Query interrupted"
+        failed: BaseException = KeyboardInterrupt() if interrupted else ReadingFailed(_unreadable(files))
+    raise failed
+
+
+def _unreadable(files: Sequence[str]) -> str:
+    """What the names of the files, which are public, let one say."""
+    more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+    rows = f'the rows of "{Path(files[0]).name}"{more}' if files else "the rows"
+    sentence = (
+        f"{rows} could not be read. Nothing was released. The engine's own message is withheld because it may quote "
+        "private values. "
+    )
+    if not files or files[0].lower().endswith(".parquet"):
+        return sentence + "See that the files are whole, and that memory and the temporary disk have room."
+    return sentence + (
+        "Look for a row with more or fewer fields than the header, a quote that is not closed, another encoding than "
+        "UTF-8, and for room on the temporary disk. For your own eyes, pyarrow.csv.read_csv(...) shows the row."
+    )

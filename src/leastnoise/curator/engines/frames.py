@@ -24,9 +24,8 @@ import numpy as np
 import pyarrow as pa
 
 from leastnoise._support.text import type_name
-from leastnoise.curator.engines.error_redaction import redact_errors
+from leastnoise.curator.engines.engine import check_names, redact_errors
 from leastnoise.curator.engines.given_table import exact_batch, exact_schema
-from leastnoise.curator.engines.names import check_names
 from leastnoise.errors import ReadingFailed, UnknownSource
 
 FIRST, LAST = datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999_999)

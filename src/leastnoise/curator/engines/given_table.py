@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import dataset
 
-from leastnoise.curator.engines.error_redaction import redact_errors
+from leastnoise.curator.engines.engine import redact_errors
 from leastnoise.errors import ReadingFailed, TableChanged, UnknownSource
 
 BATCH_ROWS = 2**16  # in memory at once, or a few times as many

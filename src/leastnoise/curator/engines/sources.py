@@ -16,12 +16,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from leastnoise.curator.engines import duckdb, given_table, spark
-from leastnoise.curator.engines.engine import Engine, Source, lock_of, statuses
-from leastnoise.curator.engines.error_redaction import redact_errors
+from leastnoise.curator.engines.engine import Engine, Source, check_names, lock_of, redact_errors, statuses
 from leastnoise.curator.engines.files import PLAIN, CsvLayout, header, is_parquet, partition_columns
 from leastnoise.curator.engines.frames import Frame, Relation, frame_of, refuse_odd
 from leastnoise.curator.engines.given_table import GivenTable
-from leastnoise.curator.engines.names import check_names
 from leastnoise.curator.engines.spark_sources import is_address, is_table_name, local_path, versioned
 from leastnoise.errors import InvalidParameter, UnknownSource, WrongType
 

@@ -19,17 +19,10 @@ from ibis.common.exceptions import IbisTypeError
 from ibis.expr.operations.udf import InputType
 
 from leastnoise._support import progress
-from leastnoise.curator.engines import (
-    spark_session,
-    spark_settings,
-    spark_sources,
-    spark_tasks,
-)
-from leastnoise.curator.engines.engine import BatchWork, Source
-from leastnoise.curator.engines.error_redaction import redact_errors
+from leastnoise.curator.engines import spark_session, spark_sources, spark_tasks
+from leastnoise.curator.engines.engine import BatchWork, Source, check_names, redact_errors, unique
 from leastnoise.curator.engines.files import PLAIN, CsvLayout
-from leastnoise.curator.engines.names import check_names, unique
-from leastnoise.curator.engines.spark_settings import applied, is_gone, is_remote, silent
+from leastnoise.curator.engines.spark_session import applied, is_gone, is_remote, silent
 from leastnoise.curator.engines.spark_sources import opening
 from leastnoise.curator.engines.spark_workers import check_workers, wait_for_workers
 from leastnoise.errors import EngineUnavailable, ReadingFailed, UnknownSource
@@ -51,7 +44,7 @@ class Spark:
         spark_session.check_answers(given)
         self.given, self.session = given, spark_session.own_of(given)
         if is_remote(given):
-            weakref.finalize(self, spark_settings.end, self.session).atexit = False
+            weakref.finalize(self, spark_session.end, self.session).atexit = False
         self.files: list[str] = []
         self._frames: dict[str, Any] = {}  # views that our tables are read from
         self._sizes: dict[str, int] = {}  # of these, in bytes

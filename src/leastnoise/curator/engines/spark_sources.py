@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from leastnoise._support import library_warnings
+from leastnoise.curator.engines.engine import unique
 from leastnoise.curator.engines.files import (
     PLAIN,
     CsvLayout,
@@ -30,8 +31,7 @@ from leastnoise.curator.engines.files import (
     partition_columns,
     time_units,
 )
-from leastnoise.curator.engines.names import unique
-from leastnoise.curator.engines.spark_settings import is_remote, silent
+from leastnoise.curator.engines.spark_session import is_remote, silent
 from leastnoise.errors import EngineUnavailable, LeastnoiseError, UnknownSource
 
 T = TypeVar("T")

@@ -13,7 +13,7 @@ from typing import Any
 from uuid import uuid4
 
 from leastnoise._support.version import VERSION
-from leastnoise.curator.engines.spark_settings import applied, is_remote
+from leastnoise.curator.engines.spark_session import applied, is_remote
 from leastnoise.curator.engines.spark_tasks import probe
 from leastnoise.errors import EngineUnavailable
 

@@ -18,7 +18,7 @@ from typing import Any
 import ibis
 import ibis.expr.types as ir
 
-from leastnoise.curator.engines.names import unique
+from leastnoise.curator.engines.engine import unique
 from leastnoise.curator.expressions.functions import DECLARED, FUNCTIONS, coalesce
 from leastnoise.curator.expressions.tree import Call, Column, Literal, Node, Type, arguments, parts
 from leastnoise.curator.rows.columns import parse_cell

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from leastnoise.curator.engines.names import unique
+from leastnoise.curator.engines.engine import unique
 from leastnoise.curator.queries.options import left_out_by_domain
 from leastnoise.curator.queries.query import NamedRows, Query
 from leastnoise.curator.rows import keeping, priorities

@@ -14,7 +14,7 @@ from leastnoise.curator import description, expectation
 from leastnoise.curator.budget.charge import Charge
 from leastnoise.curator.budget.deciding import decide
 from leastnoise.curator.dataset import Dataset
-from leastnoise.curator.engines.names import unique
+from leastnoise.curator.engines.engine import unique
 from leastnoise.curator.expectation import TablesExpectation
 from leastnoise.curator.queries.crosstab_options import (
     Other,

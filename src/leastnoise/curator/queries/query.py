@@ -22,7 +22,7 @@ from leastnoise.curator import release as loop
 from leastnoise.curator.budget import Budget
 from leastnoise.curator.budget.charge import Charge
 from leastnoise.curator.budget.deciding import decide
-from leastnoise.curator.budget.shares import Share
+from leastnoise.curator.budget.terms import Share
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.expectation import Computed, Expectation, SummaryExpectation, TablesExpectation
 from leastnoise.curator.queries.options import left_out_by_limits, left_out_by_unit

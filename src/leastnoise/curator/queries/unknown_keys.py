@@ -13,9 +13,8 @@ import numpy as np
 from leastnoise import domain as domains
 from leastnoise._support.validation import Number
 from leastnoise.curator import description, expectation
-from leastnoise.curator.budget import shares
 from leastnoise.curator.budget.deciding_keys import KeysPlan, KeysPlanner, decide_keys
-from leastnoise.curator.budget.shares import Share
+from leastnoise.curator.budget.terms import Share, exact_share
 from leastnoise.curator.dataset import Dataset, kind_of
 from leastnoise.curator.expectation import Expectation
 from leastnoise.curator.queries.options import check_unknown_keys, limits_of
@@ -271,7 +270,7 @@ class UnknownCounts(UnknownKeys):
         """The question, checked."""
         check_unknown_keys(data, by, nulls)
         kept = limits_of(data, bins=None, by=by, **limits)
-        part = None if others is None else shares.exact(others, "others")
+        part = None if others is None else exact_share(others, "others")
         division = None if part is None else CountsBesideTotal(part, kept, data.neighbours)
         return cls(_data=data, by=tuple(by), nulls=nulls, asked=counted(data), limits=kept, with_total=division)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise.curator.budget import postgres_schema
-from leastnoise.curator.budget.entry_row import COLUMNS
+from leastnoise.curator.budget.state import COLUMNS
 from ledger_faults import nothing_drawn
 from postgres_server import ANALYST, ANALYST_PASSWORD, Server, grants
 from spending import charge, spend

@@ -13,7 +13,7 @@ import leastnoise as ln
 from cutting_proxy import CuttingProxy
 from leastnoise import errors
 from leastnoise.curator.budget import moving, postgres_store
-from leastnoise.curator.budget.entry_row import Head, Row
+from leastnoise.curator.budget.state import Head, Row
 from leastnoise.curator.budget.terms import Cost
 from ledger_faults import nothing_drawn
 from postgres_server import OWNER, Server
