@@ -9,107 +9,35 @@ A statistic names a column and what is public about it; it holds no rows and com
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from leastnoise._support.calls import explain_public
 
 Ends = tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
-    """The number of rows."""
+Name = Literal["count", "sum", "mean", "variance", "std", "rate", "share", "ratio", "min", "max", "mode", "distinct"]
+OF_UNIT = ("count", "sum", "min", "max", "mode", "distinct")  # what one unit's rows can be summed up as
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
-    """The sum of a column's values."""
+class Statistic:
+    """Which statistic, and what is public about it: each field as the function of that name says."""
 
-    column: str
+    name: Name
+    column: Any = None  # of a rate the condition
     clip: Ends | None = None
     grid: float | None = None
+    over: Any = None  # the column below, of a ratio
+    over_clip: Ends | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Mean:
-    """The mean of a column's values."""
-
-    column: str
-    clip: Ends
-
-
-@dataclass(frozen=True, slots=True)
-class Variance:
-    """The variance of a column's values, or its root, the standard deviation."""
-
-    column: str
-    clip: Ends
-    root: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Rate:
-    """The share of the rows for which a condition holds."""
-
-    condition: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """What a bin has of the total, of rows or of a column's sum."""
-
-    column: str | None = None
-    clip: Ends | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Ratio:
-    """The sum of one column over the sum of another."""
-
-    column: str
-    over: str
-    clip: Ends
-    over_clip: Ends
-
-
-@dataclass(frozen=True, slots=True)
-class Least:
-    """The least value of a column."""
-
-    column: str
-
-
-@dataclass(frozen=True, slots=True)
-class Largest:
-    """The largest value of a column."""
-
-    column: str
-
-
-@dataclass(frozen=True, slots=True)
-class Mode:
-    """The most frequent value of a column; of several, the least."""
-
-    column: str
-
-
-@dataclass(frozen=True, slots=True)
-class Distinct:
-    """The number of different values of a column."""
-
-    column: str
-
-
-OfUnit = Count | Sum | Least | Largest | Mode | Distinct  # what one unit's rows can be summed up as
-Statistic = Count | Sum | Mean | Variance | Rate | Share | Ratio | Least | Largest | Mode | Distinct
-
-
-def count() -> Count:
+def count() -> Statistic:
     """The number of rows."""
-    return Count()
+    return Statistic("count")
 
 
-def sum(column: str, *, clip: Ends | None = None, grid: float | None = None) -> Sum:  # noqa: A001
+def sum(column: str, *, clip: Ends | None = None, grid: float | None = None) -> Statistic:  # noqa: A001
     """The sum of a column. Rows in which it is missing are left out.
 
     column: the column of numbers.
@@ -117,50 +45,50 @@ def sum(column: str, *, clip: Ends | None = None, grid: float | None = None) -> 
     grid: the step to which every value is rounded before it is added, so that no order of adding matters; for
         `per_unit`. Left out, 1 for whole numbers, the scale of decimals, and a millionth for others.
     """
-    return Sum(column, clip, grid)
+    return Statistic("sum", column, clip, grid)
 
 
-def mean(column: str, *, clip: Ends) -> Mean:
+def mean(column: str, *, clip: Ends) -> Statistic:
     """The mean of a column, over the rows in which it is not missing.
 
     column: the column of numbers. clip: the public ends (low, high) of one value.
     """
-    return Mean(column, clip)
+    return Statistic("mean", column, clip)
 
 
-def variance(column: str, *, clip: Ends) -> Variance:
+def variance(column: str, *, clip: Ends) -> Statistic:
     """The variance of a column, over the rows in which it is not missing.
 
     column: the column of numbers. clip: the public ends (low, high) of one value.
     """
-    return Variance(column, clip)
+    return Statistic("variance", column, clip)
 
 
-def std(column: str, *, clip: Ends) -> Variance:
+def std(column: str, *, clip: Ends) -> Statistic:
     """The standard deviation of a column, over the rows in which it is not missing.
 
     column: the column of numbers. clip: the public ends (low, high) of one value.
     """
-    return Variance(column, clip, root=True)
+    return Statistic("std", column, clip)
 
 
-def rate(condition: Any) -> Rate:
+def rate(condition: Any) -> Statistic:
     """The share of the rows for which a condition holds, of those for which it is true or false.
 
     condition: SQL text over one row, such as "dep_delay > 15", or a column of booleans.
     """
-    return Rate(condition)
+    return Statistic("rate", condition)
 
 
-def share(column: str | None = None, *, clip: Ends | None = None) -> Share:
+def share(column: str | None = None, *, clip: Ends | None = None) -> Statistic:
     """What each bin has of the total over all bins: of the rows, or of a column's sum.
 
     column: the column whose sum is shared out. Left out, the rows are. clip: the public ends of one value.
     """
-    return Share(column, clip)
+    return Statistic("share", column, clip)
 
 
-def ratio(column: str, over: str, *, clip: Ends, over_clip: Ends) -> Ratio:
+def ratio(column: str, over: str, *, clip: Ends, over_clip: Ends) -> Statistic:
     """The sum of a column over the sum of another: fares per mile, delay per minute flown.
 
     Both sums are over the rows in which neither is missing: a fare whose miles nobody knows is no part of a fare per
@@ -169,27 +97,27 @@ def ratio(column: str, over: str, *, clip: Ends, over_clip: Ends) -> Ratio:
     column: the column of numbers above. clip: the public ends (low, high) of one of its values.
     over: the column below. over_clip: the public ends of one of its values, the low one 0 or more.
     """
-    return Ratio(column, over, clip, over_clip)
+    return Statistic("ratio", column, clip, over=over, over_clip=over_clip)
 
 
-def min(column: str) -> Least:  # noqa: A001
+def min(column: str) -> Statistic:  # noqa: A001
     """The least value of a column. column: of numbers, dates or text."""
-    return Least(column)
+    return Statistic("min", column)
 
 
-def max(column: str) -> Largest:  # noqa: A001
+def max(column: str) -> Statistic:  # noqa: A001
     """The largest value of a column. column: of numbers, dates or text."""
-    return Largest(column)
+    return Statistic("max", column)
 
 
-def mode(column: str) -> Mode:
+def mode(column: str) -> Statistic:
     """The most frequent value of a column; of several equally frequent ones, the least. column: of any kind."""
-    return Mode(column)
+    return Statistic("mode", column)
 
 
-def distinct(column: str) -> Distinct:
+def distinct(column: str) -> Statistic:
     """The number of different values of a column. column: of any kind."""
-    return Distinct(column)
+    return Statistic("distinct", column)
 
 
 explain_public(

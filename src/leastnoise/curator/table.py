@@ -173,7 +173,7 @@ class Table(Questions):
         """
         return Table(transform.add_columns(self._data, columns))
 
-    def per_unit(self, /, **columns: stats.OfUnit) -> Table:
+    def per_unit(self, /, **columns: stats.Statistic) -> Table:
         """A table of one row a unit, each made from all rows of the unit: how many taxis made 1, 2, 3 trips; the median
         spend of a customer. Every question can be asked of it, and none needs a limit: `max_rows` is 1.
 

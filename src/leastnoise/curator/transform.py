@@ -30,7 +30,7 @@ from leastnoise.curator.rows.unit_statistics import UnitColumn, one_row_a_unit
 from leastnoise.domain import Lattice, Zones
 from leastnoise.errors import BadExpression, Code, InvalidParameter, MissingParameter, UnknownColumn, WrongType
 from leastnoise.releases.left_out import LeftOut
-from leastnoise.stats import Count, Distinct, Largest, Least, Mode, OfUnit, Sum
+from leastnoise.stats import OF_UNIT, Statistic
 
 MAX_KERNEL_NODES = 64
 
@@ -130,21 +130,18 @@ def _expression(data: Dataset, rows: ir.Table, given: Any, *, what: str) -> expr
     raise untyped
 
 
-WORDS = {Sum: "sum", Least: "min", Largest: "max", Mode: "mode", Distinct: "distinct"}
-
-
 def per_unit(data: Dataset, columns: Mapping[str, Any]) -> Dataset:
     """The units of a dataset as its rows, with a column for each statistic."""
     _check(data, columns)
     rows, unit = data.rows, [f"unit{place}" for place in range(len(data.unit))]
-    read = dict.fromkeys(column for each in columns.values() if (column := _column_of(each)) is not None)
+    read = dict.fromkeys(column for each in columns.values() if (column := each.column) is not None)
     ours = {column: f"column{place}" for place, column in enumerate(read)}
     names = {name: f"made{place}" for place, name in enumerate(columns)}
     chosen = dict(zip(unit, data.unit, strict=True)) | {new: old for old, new in ours.items()}
     rows = rows.select(**{new: rows[old] for new, old in chosen.items()})
     made = {}
     for name, each in columns.items():
-        column = _column_of(each)
+        column = each.column
         made[names[name]] = UnitColumn.of(each, rows, column or "", None if column is None else ours[column])
     units = one_row_a_unit(rows, made, unit=unit, engine=data.engine)
     named = dict(zip(data.unit, unit, strict=True)) | names
@@ -162,7 +159,7 @@ def per_unit(data: Dataset, columns: Mapping[str, Any]) -> Dataset:
 
 def _lattices(data: Dataset, columns: Mapping[str, Any]) -> dict[str, Lattice]:
     """The new columns that hold cells of a map."""
-    kept = {name: each.column for name, each in columns.items() if isinstance(each, Least | Largest | Mode)}
+    kept = {name: each.column for name, each in columns.items() if each.name in ("min", "max", "mode")}
     return {name: data.lattices[column] for name, column in kept.items() if column in data.lattices}
 
 
@@ -177,7 +174,7 @@ def _check(data: Dataset, columns: Mapping[str, Any]) -> None:
         if name in data.unit:
             raise InvalidParameter(f'"{name}" names the unit, which the new table keeps. Use another name.')
         check_new_name(name, [*data.unit, *(other for other in columns if other != name)])
-        if not isinstance(each, OfUnit):
+        if not isinstance(each, Statistic) or each.name not in OF_UNIT:
             raise WrongType(
                 f'"{name}" must be one of ln.stats.count, sum, min, max, mode and distinct. Got '
                 f"{_shown(each)} instead. What is computed from several of them is derived afterwards: "
@@ -185,26 +182,23 @@ def _check(data: Dataset, columns: Mapping[str, Any]) -> None:
                 parameter=name,
                 example={name: Code("ln.stats.count()", "count")},
             )
-        column = _column_of(each)
-        if column is not None:
-            data.check_usable(column)
+        if each.name != "count":
+            data.check_usable(each.column)
     check_names(columns)
 
 
-def _column_of(statistic: OfUnit) -> str | None:
-    return None if isinstance(statistic, Count) else statistic.column
-
-
 def _shown(given: object) -> str:
-    return type(given).__name__ if not isinstance(given, type) else given.__name__
+    if isinstance(given, Statistic):
+        return given.name
+    return given.__name__ if isinstance(given, type) else type(given).__name__
 
 
-def _in_words(statistic: OfUnit, made: UnitColumn) -> str:
+def _in_words(statistic: Statistic, made: UnitColumn) -> str:
     """The statistic for the record, with everything that its value depends on."""
-    if isinstance(statistic, Count):
+    if statistic.column is None:
         return "count"
-    words = f"{WORDS[type(statistic)]} of {description.one_line(statistic.column)}"
-    if not isinstance(statistic, Sum) or made.grid is None:
+    words = f"{statistic.name} of {description.one_line(statistic.column)}"
+    if made.grid is None:
         return words
     ends = "" if statistic.clip is None else f" clipped to [{statistic.clip[0]!r}, {statistic.clip[1]!r}]"
     step = made.grid

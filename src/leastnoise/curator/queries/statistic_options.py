@@ -227,28 +227,24 @@ class _Columns:
     def of(self, name: str, given: Any) -> tuple[FigureKind, int | None] | tuple[FigureKind, int, int]:
         """The kind of a statistic, which column it is of, and which a ratio is divided by."""
         match given:
-            case stats.Count():
+            case stats.Statistic("count"):
                 return "count", None
-            case stats.Share(column=None):
+            case stats.Statistic("share", None):
                 return "share", None
-            case stats.Share(column=str(column), clip=clip) | stats.Sum(column=column, clip=clip):
-                kind: FigureKind = "sum" if isinstance(given, stats.Sum) else "share"
-                if isinstance(given, stats.Sum) and given.grid is not None:
+            case stats.Statistic("sum" | "mean" | "variance" | "std" | "share" as kind, column, clip):
+                if given.grid is not None:
                     raise InvalidParameter(
                         f'"{name}" names a grid, which is for statistics of a unit. The clip of a summary has its own.',
                         parameter="grid",
                         value=given.grid,
                     )
                 return kind, self._values(name, column, clip)
-            case stats.Mean(column=column, clip=clip):
-                return "mean", self._values(name, column, clip)
-            case stats.Variance(column=column, clip=clip, root=root):
-                return "std" if root else "variance", self._values(name, column, clip)
-            case stats.Rate(condition=condition):
+            case stats.Statistic("rate", condition):
                 return "rate", self._condition(condition)
-            case stats.Ratio():
+            case stats.Statistic("ratio"):
                 return "ratio", *self._ratio(name, given)
-        if name in _ELSEWHERE and not isinstance(given, stats.OfUnit):
+        asked = given.name if isinstance(given, stats.Statistic) else None
+        if name in _ELSEWHERE and asked is None:
             raise WrongType(
                 f"{name} is an argument of {_ELSEWHERE[name]}, and not of summarize. Leave it out here.",
                 parameter=name,
@@ -256,12 +252,12 @@ class _Columns:
             )
         raise WrongType(
             f'"{name}" must be a statistic of the rows of a bin: count, sum, mean, rate, variance, std, share or ratio '
-            f"of leastnoise.stats. Got {type(given).__name__} instead.",
+            f"of leastnoise.stats. Got {asked or type(given).__name__} instead.",
             parameter=name,
             example=_EXAMPLE,
         )
 
-    def _ratio(self, name: str, given: stats.Ratio) -> tuple[int, int]:
+    def _ratio(self, name: str, given: stats.Statistic) -> tuple[int, int]:
         if given.column == given.over:
             raise InvalidParameter(
                 f'"{name}" is a ratio of "{given.over}" to itself, which is 1. Name another column to divide by.',
@@ -394,7 +390,7 @@ def _check_names(statistics: Mapping[str, Any], by: tuple[str, ...]) -> None:
                 value=name,
             )
         taken |= columns
-    ratio = any(isinstance(given, stats.Ratio) for given in statistics.values())
+    ratio = any(isinstance(given, stats.Statistic) and given.name == "ratio" for given in statistics.values())
     reserved = {*RESERVED, *FIGURE_KINDS, *(["over"] if ratio else [])}
     for name in by:
         if name in reserved:

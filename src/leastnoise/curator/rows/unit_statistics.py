@@ -21,7 +21,7 @@ from leastnoise.curator.engines.engine import Engine
 from leastnoise.curator.rows.clipping import checked_ends
 from leastnoise.curator.rows.placing import as_double, as_integer, clipped, double_literal, is_whole
 from leastnoise.errors import InvalidParameter, WrongType
-from leastnoise.stats import Count, Distinct, Least, Mode, OfUnit, Sum
+from leastnoise.stats import Statistic
 
 LARGEST = 2**53  # a sum over the grid's denominator, and every step below it, is exact as a double
 MAX_NUMERATOR, MAX_DENOMINATOR = 10**6, 10**12
@@ -86,16 +86,16 @@ class Grid:
 class UnitColumn:
     """One column of the new table: which statistic, and of which column of the rows (None: of the rows themselves)."""
 
-    statistic: OfUnit
+    statistic: Statistic
     column: str | None = None
     grid: Grid | None = None  # of a sum
 
     @classmethod
-    def of(cls, statistic: OfUnit, rows: ir.Table, shown: str, column: str | None) -> UnitColumn:
+    def of(cls, statistic: Statistic, rows: ir.Table, shown: str, column: str | None) -> UnitColumn:
         """Checked: an error about the type says how the column is `shown` to people."""
-        if isinstance(statistic, Count) or column is None:
+        if column is None:
             return cls(statistic)
-        grid = Grid.of(statistic.grid, rows[column].type()) if isinstance(statistic, Sum) else None
+        grid = Grid.of(statistic.grid, rows[column].type()) if statistic.name == "sum" else None
         made = cls(statistic, column, grid)
         made.value(rows, shown)
         return made
@@ -104,17 +104,17 @@ class UnitColumn:
         """What is counted, added up or compared, row by row."""
         assert self.column is not None
         value = rows[self.column]
-        if isinstance(self.statistic, Sum) and self.grid is not None:
+        if self.grid is not None:
             return self.grid.steps(value, shown, self.statistic.clip)
         return comparable(value, shown)
 
     def total(self, values: ir.Column, engine: Engine) -> ir.Value:
         """Over the rows of a unit."""
-        if isinstance(self.statistic, Sum):
+        if self.statistic.name == "sum":
             return engine.exact_sum(values)
-        if isinstance(self.statistic, Distinct):
+        if self.statistic.name == "distinct":
             return values.nunique().cast("int64")
-        return values.min() if isinstance(self.statistic, Least) else values.max()
+        return values.min() if self.statistic.name == "min" else values.max()
 
 
 def comparable(value: ir.Value, shown: str) -> ir.Value:
@@ -145,7 +145,7 @@ def one_row_a_unit(
     rows = rows.filter([rows[name].notnull() for name in unit])
     rows = rows.select(*unit, **{name: made.value(rows) for name, made in columns.items() if made.column is not None})
     counts = {name: rows.count() for name, made in columns.items() if made.column is None}
-    modes = [name for name, made in columns.items() if isinstance(made.statistic, Mode)]
+    modes = [name for name, made in columns.items() if made.statistic.name == "mode"]
     others = [name for name in columns if name not in (*counts, *modes)]
     totals = {name: columns[name].total(rows[name], engine) for name in others}
     units = rows.group_by(list(unit)).aggregate(leastnoise_rows=rows.count(), **counts, **totals)
