@@ -18,10 +18,9 @@ from leastnoise.curator.noise.exponential import Pieces, choose, masses
 from leastnoise.curator.quantile_mechanism import Part, candidates, counts_between, quantile_steps
 from leastnoise.domain.round_numbers import StepWeights
 from leastnoise.privacy.guarantees import GaussianDP
-from leastnoise.privacy.level_tree import Node
 from leastnoise.privacy.neighbours import Neighbours
-from leastnoise.privacy.noise_reason import NoiseReason
-from leastnoise.privacy.rank_noise import RankPlanner, RankRates
+from leastnoise.privacy.noise_plan import NoiseReason
+from leastnoise.privacy.rank_noise import Node, RankPlanner, RankRates
 from leastnoise.privacy.sensitivity import Limits
 from leastnoise.testing import seeded
 

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 import leastnoise as ln
 from leastnoise import plot
 from leastnoise.pictures import guarantees, svg
-from leastnoise.privacy.attack_curve import AttackCurve, attack_curve
 from leastnoise.privacy.guarantees import Guarantee
-from leastnoise.privacy.strength import judge
+from leastnoise.privacy.strength import AttackCurve, attack_curve, judge
 
 EPSILONS = st.floats(1e-3, 30.0)
 GUARANTEES = st.one_of(

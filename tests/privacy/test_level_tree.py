@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leastnoise.privacy.level_tree import Node, depth_shares, depths, level_tree
-from leastnoise.privacy.rank_noise import RankRates
+from leastnoise.privacy.rank_noise import Node, RankRates, depth_shares, depths, level_tree
 
 LEVELS = st.lists(st.integers(1, 999), min_size=1, max_size=40, unique=True).map(
     lambda found: tuple(Fraction(one, 1000) for one in sorted(found))

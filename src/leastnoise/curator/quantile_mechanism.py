@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from leastnoise.curator.noise.exponential import Pieces, choose
 from leastnoise.curator.rows.totals import saturate
 from leastnoise.domain.round_numbers import StepWeights
-from leastnoise.privacy.level_tree import Node
-from leastnoise.privacy.rank_noise import CUTS, RankRates
+from leastnoise.privacy.rank_noise import CUTS, Node, RankRates
 
 _INT64_SAFE = 2**60
 

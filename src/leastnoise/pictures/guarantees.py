@@ -14,8 +14,8 @@ from leastnoise._support.text import percent_at_most
 from leastnoise._support.validation import Floats
 from leastnoise.pictures import captions, palette
 from leastnoise.pictures.picture import Axis, Band, Line, Mark, Picture, Points, Words
-from leastnoise.privacy.attack_curve import attack_curve
 from leastnoise.privacy.guarantees import ReleaseGuarantee
+from leastnoise.privacy.strength import attack_curve
 
 MIN_DELTA_SHOWN = 1e-12  # deltas below this say no more
 DASHES = ("", "dashed", "dotted", "dashdot")  # each colour has its own, which a grey print keeps

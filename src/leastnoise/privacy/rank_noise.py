@@ -13,19 +13,21 @@ max(q, 1 - q): with k rows each the range is 2 lambda k.
 
 **Rate.** lambda = c/(2 Q): then a unit with k rows has range c k, whatever the level. c is the *rate*, epsilon a row.
 
-**Several quantiles** are found in the order of `level_tree`: those of one depth among disjoint parts of the rows. The
-rows of the step that is cut are divided linearly (a cut at the s-th of S places takes s/S of each row in the step), so
-the parts of one unit's rows add up to its k. A part of k_i rows has range c k_i: together c k for epsilon. In mu they
-cost sum mu(c k_i)^2 <= mu(c k)^2, for mu^2 is a convex function of epsilon that is 0 at 0: with t = mu/2 and psi(t) =
--log Phi(-t), epsilon/2 = g(t) = psi(t) - psi(-t), and d(mu^2)/d(epsilon) = 4 t/g'(t) rises as long as g' >= t g''. That
-holds: g' > psi'(t) > t (Mills), and g'' = psi''(t) - psi''(-t) < 1, as 0 < psi'' < 1.
+**Several quantiles** are found in the order of `level_tree`: the middle one first, then those below it among the rows
+below it. m levels have floor(log2 m) + 1 depths (Kaplan, Schnapp and Stemmer 2022, for distinct values), and the
+quantiles of one depth are found among disjoint parts of the rows. The rows of the step that is cut are divided linearly
+(a cut at the s-th of S places takes s/S of each row in the step), so the parts of one unit's rows add up to its k. A
+part of k_i rows has range c k_i: together c k for epsilon. In mu they cost sum mu(c k_i)^2 <= mu(c k)^2, for mu^2 is a
+convex function of epsilon that is 0 at 0: with t = mu/2 and psi(t) = -log Phi(-t), epsilon/2 = g(t) = psi(t) - psi(-t),
+and d(mu^2)/d(epsilon) = 4 t/g'(t) rises as long as g' >= t g''. That holds: g' > psi'(t) > t (Mills), and g'' =
+psi''(t) - psi''(-t) < 1, as 0 < psi'' < 1.
 
 **Groups** are disjoint, too: epsilon = c max_rows however many a unit may enter; and as mu^2 is convex, the most that
 the limits allow is the fullest groups, sum over these of mu(c k_g)^2.
 
 **Depths** follow each other, each seeing what came out before, and so do the counts for intervals: epsilons add up, and
-so do mu^2. A depth d has c_d = s_d c of the rate, public shares that add up to 1 (`level_tree.depth_shares`), so all
-depths together have c k for epsilon, and the sum of mu(c_d k)^2.
+so do mu^2. A depth d has c_d = s_d c of the rate, public shares that add up to 1 (`depth_shares`), so all depths
+together have c k for epsilon, and the sum of mu(c_d k)^2.
 
 **Replace.** With lambda = c/(2 Q) a part has range c (max(k_i, k_i') + (1/Q - 1) min(k_i, k_i')) <= c (k_i + k_i'). So
 epsilon is at most 2 c max_rows; and by convexity mu(c (k + k'))^2 <= (mu(2 c k)^2 + mu(2 c k')^2)/2: twice the rate
@@ -38,9 +40,10 @@ Gaussian noise like that of any histogram, with a quarter of epsilon or of mu^2.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar, Literal
 
 from leastnoise import errors
@@ -49,7 +52,6 @@ from leastnoise._support.rounding import round_down, round_up, sqrt_up
 from leastnoise._support.validation import Number
 from leastnoise.privacy.calibration import proof
 from leastnoise.privacy.guarantees import BoundedRangeDP, GaussianDP, PureDP
-from leastnoise.privacy.level_tree import Node, depth_shares, depths, level_tree
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.noise_plan import NoisePlan
 from leastnoise.privacy.sensitivity import Limits, Sensitivity
@@ -59,6 +61,75 @@ from leastnoise.privacy.vector_noise import VectorPlan, VectorPlanner
 INTERVAL_SHARE = Fraction(1, 4)  # of epsilon, or of mu^2
 CUTS = 2**12  # places at which the rows of one step can be divided
 _LEAST_RATE, _LARGEST_RATE = 2.0**-40, 2.0**40
+_SHARE_PARTS = 4096  # of the rate: the shares of depths are so many-th parts
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One quantile: the share `relative` of the rows between two that were found before (None: an end of the clip)."""
+
+    place: int  # among the levels
+    below: int | None
+    above: int | None
+    relative: Fraction
+    depth: int
+    divides: bool  # whether others are found among the rows on its two sides
+
+    @property
+    def reach(self) -> Fraction:
+        """max(q, 1 - q): how far one row moves the rows below a cut away from the share q of all."""
+        return max(self.relative, 1 - self.relative)
+
+
+def level_tree(levels: Sequence[Fraction]) -> tuple[Node, ...]:
+    """The quantiles of rising levels in the order in which they are found.
+
+    >>> [(node.place, str(node.relative)) for node in level_tree([Fraction(1, 10), Fraction(1, 2), Fraction(9, 10)])]
+    [(1, '1/2'), (0, '1/5'), (2, '4/5')]
+    """
+    found: list[Node] = []
+    waiting = [(0, len(levels), 0)]
+    for first, last, depth in waiting:
+        if first == last:
+            continue
+        place = (first + last) // 2
+        below, above = (first - 1 if first else None), (last if last < len(levels) else None)
+        low = Fraction(0) if below is None else levels[below]
+        high = Fraction(1) if above is None else levels[above]
+        relative = (levels[place] - low) / (high - low)
+        found.append(Node(place, below, above, relative, depth, divides=last - first > 1))
+        waiting += [(first, place, depth + 1), (place + 1, last, depth + 1)]
+    return tuple(found)
+
+
+def depths(nodes: Sequence[Node]) -> int:
+    """How many quantiles one row takes part in at most."""
+    return 1 + max(node.depth for node in nodes)
+
+
+@lru_cache(maxsize=64)
+def depth_shares(nodes: tuple[Node, ...]) -> tuple[Fraction, ...]:
+    """The part of the rate that each depth gets: what makes the sum of the levels' squared rank errors least.
+
+    A quantile at the rate s has a variance of its own of reach^2/s^2 (times a constant), and receives (1 - relative)^2
+    and relative^2 of its neighbours'. So the sum is sum_d A_d/s_d^2, least among shares that add up to 1 where s_d ~
+    A_d^(1/3). The
+    shares are public fractions that add up to exactly 1, whatever rounding does to A.
+
+    >>> from fractions import Fraction
+    >>> [float(s) for s in depth_shares(level_tree([Fraction(1, 10), Fraction(1, 2), Fraction(9, 10)]))]
+    [0.373046875, 0.626953125]
+    """
+    counts = {node.place: 1.0 for node in nodes}  # how much its variance counts in the sum
+    totals = [0.0] * depths(nodes)
+    for node in reversed(nodes):
+        totals[node.depth] += counts[node.place] * float(node.reach) ** 2
+        for place, part in ((node.below, 1 - node.relative), (node.above, node.relative)):
+            if place is not None:
+                counts[place] += counts[node.place] * float(part) ** 2
+    roots = [total ** (1 / 3) for total in totals]
+    parts = [max(1, round(_SHARE_PARTS * root / sum(roots))) for root in roots]
+    return tuple(Fraction(part, sum(parts)) for part in parts)
 
 
 @dataclass(frozen=True, slots=True)

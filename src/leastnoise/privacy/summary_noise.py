@@ -21,8 +21,14 @@ from leastnoise._support.validation import Number
 from leastnoise.privacy.distributions import Gaussian, Laplace
 from leastnoise.privacy.guarantees import GaussianDP, PureDP
 from leastnoise.privacy.neighbours import Neighbours
-from leastnoise.privacy.noise_plan import JointPlanner, Mechanism, NoisePlan, check_scale, published_mu_squared
-from leastnoise.privacy.noise_reason import compared_in_words
+from leastnoise.privacy.noise_plan import (
+    JointPlanner,
+    Mechanism,
+    NoisePlan,
+    check_scale,
+    compared_in_words,
+    published_mu_squared,
+)
 from leastnoise.privacy.sensitivity import Limits
 from leastnoise.privacy.unit_cost import BinComponents, Component, least_noise
 

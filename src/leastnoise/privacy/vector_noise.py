@@ -25,8 +25,7 @@ from leastnoise.privacy.distributions import LARGEST_SCALE, Distribution, Gaussi
 from leastnoise.privacy.gaussian_price import laplace_mu_squared
 from leastnoise.privacy.guarantees import GaussianDP, PureDP
 from leastnoise.privacy.neighbours import Neighbours, check_neighbours
-from leastnoise.privacy.noise_plan import Mechanism, NoisePlan
-from leastnoise.privacy.noise_reason import NoiseReason
+from leastnoise.privacy.noise_plan import Mechanism, NoisePlan, NoiseReason
 from leastnoise.privacy.sensitivity import l1_from_l2
 
 NUMBERS = "numbers"  # the block of a release that has one

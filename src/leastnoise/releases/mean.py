@@ -26,7 +26,7 @@ from leastnoise._support.text import rounded
 from leastnoise._support.validation import Floats, Number
 from leastnoise.domain import Domain
 from leastnoise.privacy.distributions import Distribution
-from leastnoise.privacy.noise_reason import NoiseReason
+from leastnoise.privacy.noise_plan import NoiseReason
 from leastnoise.privacy.noise_sums import RatioNoise
 from leastnoise.releases import ratio_interval
 from leastnoise.releases.block import Block, Blocks, Interval, Overall, Reading, ReadingText, Words, difference

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from leastnoise._support.immutable import Frozen
 from leastnoise._support.version import VERSION
 from leastnoise.privacy.guarantees import ReleaseGuarantee, promise_in_words
-from leastnoise.privacy.noise_reason import NoiseReason
+from leastnoise.privacy.noise_plan import NoiseReason
 from leastnoise.privacy.strength import GaussianInstead, Strength, judge
 from leastnoise.releases import records
 from leastnoise.releases.column_labels import column_words, labelled_in_words, unit_words

@@ -20,8 +20,7 @@ from leastnoise._support.rounding import next_up
 from leastnoise._support.validation import Number
 from leastnoise.domain import Domain
 from leastnoise.privacy.distributions import LARGEST_SCALE
-from leastnoise.privacy.noise_plan import Mechanism
-from leastnoise.privacy.noise_reason import NoiseReason
+from leastnoise.privacy.noise_plan import Mechanism, NoiseReason
 from leastnoise.releases import other_keys, views
 from leastnoise.releases.block import Block, Interval, Total, Values
 from leastnoise.releases.columns import key_columns

@@ -19,8 +19,14 @@ from leastnoise._support.rounding import sqrt_up
 from leastnoise._support.validation import Number
 from leastnoise.privacy.guarantees import GaussianDP, PureDP, ReleaseGuarantee
 from leastnoise.privacy.neighbours import Neighbours
-from leastnoise.privacy.noise_plan import JointPlanner, Mechanism, NoisePlan, check_scale, published_mu_squared
-from leastnoise.privacy.noise_reason import compared_in_words
+from leastnoise.privacy.noise_plan import (
+    JointPlanner,
+    Mechanism,
+    NoisePlan,
+    check_scale,
+    compared_in_words,
+    published_mu_squared,
+)
 from leastnoise.workload.shares import laplace_tables
 from leastnoise.workload.strategy import Weights, scales_within, table_weights
 from leastnoise.workload.table_errors import TableErrors

@@ -17,8 +17,7 @@ from leastnoise._support import library_warnings, validation
 from leastnoise.curator.budget.charge import Charge
 from leastnoise.curator.budget.terms import LEAST_SHARE, Cost, Terms, share_of
 from leastnoise.curator.request import PrivacyRequest
-from leastnoise.privacy.noise_plan import NoisePlanner, Plan
-from leastnoise.privacy.noise_reason import NoiseReason, ReasonCode
+from leastnoise.privacy.noise_plan import NoisePlanner, NoiseReason, Plan, ReasonCode
 from leastnoise.privacy.strength import Strength, judge, protects_alone
 
 _MOST_LOG_EPSILON = 14.0  # nobody needs more

@@ -28,8 +28,7 @@ from leastnoise.curator.request import PrivacyRequest
 from leastnoise.domain import Steps
 from leastnoise.domain.round_numbers import step_weights
 from leastnoise.privacy.comparison import Comparison, Row
-from leastnoise.privacy.noise_plan import NoisePlanner
-from leastnoise.privacy.noise_reason import NoiseReason
+from leastnoise.privacy.noise_plan import NoisePlanner, NoiseReason
 from leastnoise.privacy.rank_noise import RankPlan, RankPlanner
 from leastnoise.privacy.sensitivity import Limits
 from leastnoise.privacy.vector_noise import VectorPlan, VectorPlanner
