@@ -29,7 +29,7 @@ from leastnoise.releases.noise import Noise
 from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.release import Release
 from leastnoise.workload.optimal_weights import OrderedQuestions
-from leastnoise.workload.ordered import BITS, MAX_KEYS, DenseTriangle, IntegerStrategy
+from leastnoise.workload.ordered import BITS, MAX_KEYS, IntegerStrategy, OrderedColumn
 
 
 class Moments(NamedTuple):
@@ -85,7 +85,7 @@ def strategy_from_text(text: str) -> IntegerStrategy:
     matrix[np.tril_indices(keys)] = np.cumsum(np.frombuffer(found, dtype="<i4"), dtype=np.int64)
     if matrix.min() < 0 or matrix.max() > 2 ** (BITS + 8) or matrix.diagonal().min() <= 0:
         raise ValueError("a strategy with numbers that none has")
-    return IntegerStrategy(OrderedQuestions("prefix", keys), DenseTriangle(matrix, lower=True))
+    return IntegerStrategy(OrderedColumn(OrderedQuestions("prefix", keys), matrix, BITS))
 
 
 records.TEXTS[IntegerStrategy] = records.Codec(strategy_to_text, strategy_from_text)

@@ -213,7 +213,7 @@ def packed(strategies: Mapping[str, ColumnStrategy]) -> dict[str, NDArray[np.int
 
 def _numbers(strategy: Ordered) -> NDArray[np.int64]:
     if isinstance(strategy, LongColumn):
-        return strategy.coefficients
+        return strategy.numbers
     return strategy.matrix[np.triu_indices(strategy.rows, m=strategy.size)]
 
 

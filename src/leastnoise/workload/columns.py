@@ -50,24 +50,24 @@ class AxisSums:
     """Several sums along one column: what each takes from blocks with the column, and from those without; one entry
     alone where all keys are alike.
 
-    within: q'G G'q times step^2. without: v'q. reach: by how much rounding the integers by one moves it: |G'q|_1.
+    within: q'G G'q times step^2. without: v'q. rounding: by how much rounding the integers by one moves it: |G'q|_1.
     """
 
     within: Floats
     without: Floats
-    reach: Floats
+    rounding: Floats
 
     @cached_property
     def worst(self) -> AxisSums:
         """The sums that may have the largest variance, of which no other has more of both numbers, as a variance grows
-        with both; and the one of the greatest reach."""
+        with both; and the one that rounding moves most."""
         if self.within.size == 1:
             return self
         squares = self.without**2
         order = np.lexsort((-squares, -self.within))
         before = np.concatenate([[-1.0], np.maximum.accumulate(squares[order])[:-1]])
-        kept = np.append(order[squares[order] > before], np.argmax(self.reach + np.abs(self.without)))
-        return AxisSums(self.within[kept], self.without[kept], self.reach[kept])
+        kept = np.append(order[squares[order] > before], np.argmax(self.rounding + np.abs(self.without)))
+        return AxisSums(self.within[kept], self.without[kept], self.rounding[kept])
 
 
 class ColumnStrategy(ABC):
@@ -78,21 +78,17 @@ class ColumnStrategy(ABC):
     step: int  # by which the integers are larger than counts, for numbers of a common scale
     norm: int  # the largest squared norm of a column of S
     least: int  # the least product of two columns of S
+    max_entry: int  # the largest number in S: no integer is larger than this times the sum of the counts
 
     @property
     @abstractmethod
-    def spread(self) -> Floats:
+    def null_vector(self) -> Floats:
         """v."""
 
     @property
     @abstractmethod
     def factors(self) -> PlanFactors:
         """What the column multiplies in a plan."""
-
-    @property
-    @abstractmethod
-    def reach(self) -> int:
-        """The largest number in S: no integer is larger than this times the sum of the counts."""
 
     @abstractmethod
     def apply(self, table: NDArray[Any], axis: int) -> NDArray[Any]:
@@ -109,15 +105,27 @@ class ColumnStrategy(ABC):
     def products(self, one: Floats, other: Floats) -> tuple[float, float, float]:
         """q'G G'q' times step^2, v'q and v'q' of two sums with factors q and q' over the keys."""
         within = float(self.dual(one) @ self.dual(other)) * self.step**2
-        return within, float(self.spread @ one), float(self.spread @ other)
+        return within, float(self.null_vector @ one), float(self.null_vector @ other)
 
-    def reaches(self, factors: Floats) -> tuple[float, float]:
+    def rounding_bounds(self, factors: Floats) -> tuple[float, float]:
         """|G'q|_1 and |v'q| of a sum with factors q over the keys: how far rounding by one moves it."""
-        return float(np.abs(self.dual(factors)).sum()), abs(float(self.spread @ factors))
+        return float(np.abs(self.dual(factors)).sum()), abs(float(self.null_vector @ factors))
 
-    @abstractmethod
     def sums(self, which: Sums) -> AxisSums:
         """Every key, or every prefix, along the column."""
+        return self._cells if which == "cells" else self._prefixes
+
+    @cached_property
+    def _cells(self) -> AxisSums:
+        return self._sums(prefixes=False)
+
+    @cached_property
+    def _prefixes(self) -> AxisSums:
+        return self._sums(prefixes=True)
+
+    @abstractmethod
+    def _sums(self, *, prefixes: bool) -> AxisSums:
+        """Of every key, or of every prefix."""
 
 
 class PlainColumn(ColumnStrategy):
@@ -127,12 +135,12 @@ class PlainColumn(ColumnStrategy):
     """
 
     def __init__(self, size: int, asked: Kind | None = None) -> None:
-        self.size = self.rows = self.step = size
+        self.size = self.rows = self.step = self.max_entry = size
         self.norm, self.least = size * (size - 1), -size
         self.asked = asked
 
     @property
-    def spread(self) -> Floats:
+    def null_vector(self) -> Floats:
         """v: the same for every key."""
         return np.full(self.size, 1 / self.size)
 
@@ -148,11 +156,6 @@ class PlainColumn(ColumnStrategy):
         even = float(questions.times(np.full(n, 1 / n)).sum() / n)  # v'G v
         centred = float(p @ q) - n * even  # tr(G C)
         return PlanFactors(cost, centred / (questions.count * cost), even / questions.count)
-
-    @property
-    def reach(self) -> int:
-        """The largest number in S."""
-        return self.size
 
     def apply(self, table: NDArray[Any], axis: int) -> NDArray[Any]:
         """n I - J along an axis."""
@@ -171,14 +174,7 @@ class PlainColumn(ColumnStrategy):
         s, t = float(one.sum()), float(other.sum())
         return float(one @ other) - s * t / self.size, s / self.size, t / self.size
 
-    def sums(self, which: Sums) -> AxisSums:
-        """Every key, which are all alike, or every prefix, along the column."""
-        return self._cells if which == "cells" else self._prefixes(self.size)
-
-    @cached_property
-    def _cells(self) -> AxisSums:
-        return self._prefixes(1)
-
-    def _prefixes(self, count: int) -> AxisSums:
-        part = np.arange(1.0, count + 1) / self.size
+    def _sums(self, *, prefixes: bool) -> AxisSums:
+        """Of every key, which are all alike, or of every prefix."""
+        part = np.arange(1.0, (self.size if prefixes else 1) + 1) / self.size
         return AxisSums(self.size * part * (1 - part), part, 2 * part * (1 - part))

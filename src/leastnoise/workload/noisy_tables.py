@@ -197,7 +197,7 @@ class NoisyTables(TableErrors):
 
     def _reach(self, one: Rectangle) -> float:
         """The most by which a sum moves where every whole number moves by one."""
-        reaches = {name: self.workload.column(name).reaches(factors) for name, factors in one.factors.items()}
+        reaches = {name: self.workload.column(name).rounding_bounds(factors) for name, factors in one.factors.items()}
         total = 0.0
         for residual in subsets(list(reaches)):
             factor = math.prod(own if name in residual else even for name, (own, even) in reaches.items())
@@ -211,7 +211,7 @@ class NoisyTables(TableErrors):
 
         if not self.workload.levels:  # the sum over all residuals is a product
             return functools.reduce(
-                lambda made, sums: np.multiply.outer(sums.reach + np.abs(sums.without), made),
+                lambda made, sums: np.multiply.outer(sums.rounding + np.abs(sums.without), made),
                 reversed(axes.values()),
                 np.ones(1),
             )
@@ -219,7 +219,7 @@ class NoisyTables(TableErrors):
         def of_nodes(residual: Table) -> Floats:
             return self.fit(residual).node_reaches(level) / self.workload.fineness(residual)
 
-        return combined(axes, of_nodes, lambda sums: sums.reach, lambda sums: np.abs(sums.without))
+        return combined(axes, of_nodes, lambda sums: sums.rounding, lambda sums: np.abs(sums.without))
 
     # Of Laplace noise
 

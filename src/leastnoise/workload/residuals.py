@@ -35,7 +35,7 @@ class WholeNumbers(Protocol):
     """A matrix S of whole numbers: of a column's strategy, for example."""
 
     @property
-    def reach(self) -> int:
+    def max_entry(self) -> int:
         """Its largest number."""
 
     def apply(self, table: NDArray[Any], axis: int) -> NDArray[Any]:
@@ -57,10 +57,10 @@ def block_integers(counts: NDArray[Any], columns: Mapping[int, WholeNumbers], *,
     total = float(np.abs(counts.astype(np.float64)).sum()) * factor
     if all(isinstance(column, PlainColumn) for column in columns.values()):
         fast: type = np.int64
-        exact = total * math.prod(column.reach for column in columns.values()) < 0.99 * CLAMP
+        exact = total * math.prod(column.max_entry for column in columns.values()) < 0.99 * CLAMP
     else:
         fast = np.float64
-        exact = total * math.prod(2 * column.reach for column in columns.values()) < 0.99 * 2**53
+        exact = total * math.prod(2 * column.max_entry for column in columns.values()) < 0.99 * 2**53
     values: NDArray[Any] = counts.astype(fast if exact else object)
     for axis, column in columns.items():
         values = column.apply(values, axis)
@@ -127,7 +127,7 @@ def table_of_blocks(
     One axis at a time, so that arrays as large as the table are added once: what holds the first column, plus what
     does not hold it, spread over its axis.
     """
-    parts = {column: strategy.spread for column, strategy in (strategies or {}).items()}
+    parts = {column: strategy.null_vector for column, strategy in (strategies or {}).items()}
     return spread_blocks(blocks.__getitem__, tuple(table), sizes, parts)
 
 

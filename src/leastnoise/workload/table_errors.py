@@ -184,7 +184,7 @@ class TableErrors:
         shared, apart = [name for name in one.keys if name in other.keys], 1.0
         for name, factors in (*one.factors.items(), *other.factors.items()):
             if name not in shared:
-                apart *= float(self.workload.column(name).spread @ factors)
+                apart *= float(self.workload.column(name).null_vector @ factors)
         axes = {name: self.workload.column(name).products(one.factors[name], other.factors[name]) for name in shared}
         total = 0.0
         for residual in subsets(shared):

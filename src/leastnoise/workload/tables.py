@@ -139,7 +139,7 @@ class Workload:
         strategies: by column; the other columns have plain counts.
         """
         for name, strategy in strategies.items():
-            if self.sizes.get(name) != strategy.size:
+            if self.sizes.get(name) != strategy.size or not strategy.null_vector.any():  # (of a column alone v = 0)
                 raise errors.InvalidParameter(f'The strategy of "{name}" is not for its keys.', parameter="strategies")
         made = copy.copy(self)
         made.strategies = MappingProxyType(dict(strategies))
@@ -449,7 +449,7 @@ class Workload:
 
         residuals: by the columns of their blocks. table: its columns, in order.
         """
-        level, parts = self.level_of(table), {name: each.spread for name, each in self.strategies.items()}
+        level, parts = self.level_of(table), {name: each.null_vector for name, each in self.strategies.items()}
 
         def nodes_last(held: Table) -> NDArray[Any]:
             name = self.at_level(held, level) if level else held

@@ -12,7 +12,7 @@ from leastnoise.workload.optimal_weights import MAX_ORDERED_KEYS, OrderedQuestio
 from leastnoise.workload.ordered import (
     MAX_KEYS,
     IntegerStrategy,
-    ToeplitzTriangle,
+    LongColumn,
     prefix_strategy,
     range_strategy,
     root_coefficients,
@@ -99,7 +99,7 @@ def test_variances_are_those_of_draws():
 @pytest.mark.parametrize("kind", ["prefix", "ranges"])
 def test_the_square_root_of_the_cumulative_sum(kind):
     questions = OrderedQuestions(kind, 60)
-    strategy = IntegerStrategy(questions, ToeplitzTriangle(root_coefficients(60, 16)))
+    strategy = IntegerStrategy(LongColumn(questions, root_coefficients(60, 16), 16))
     dense = questions.matrix() @ np.linalg.inv(strategy.matrix.astype(float))
     assert math.isclose(strategy.mean_variance, (dense**2).sum(axis=1).mean(), rel_tol=1e-9)
     assert np.allclose(strategy.variance(questions.matrix()), (dense**2).sum(axis=1), rtol=1e-9)
@@ -118,7 +118,7 @@ def test_the_square_root_of_the_cumulative_sum(kind):
 
 def test_beyond_the_largest_matrix_the_loss_is_known():
     strategy = prefix_strategy(MAX_KEYS + 904)
-    assert isinstance(strategy.triangle, ToeplitzTriangle)
+    assert isinstance(strategy.column, LongColumn)
     steps = np.arange(1, 5000)
     squares = np.cumsum(np.cumprod(np.concatenate([[1.0], (2 * steps - 1) / (2 * steps)])) ** 2)
     assert math.isclose(strategy.rmse, math.sqrt(squares[-1] * squares.mean()), rel_tol=1e-4)

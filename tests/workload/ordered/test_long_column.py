@@ -31,25 +31,25 @@ def test_it_is_what_its_matrices_say(kind: Any) -> None:
     column = long_column(OrderedQuestions(kind, 9), 10)
     s, g = dense(column)
     np.testing.assert_allclose(s @ g, np.eye(8), atol=1e-9)
-    np.testing.assert_allclose(g @ s, np.eye(9) - np.outer(column.spread, np.ones(9)), atol=1e-9)
+    np.testing.assert_allclose(g @ s, np.eye(9) - np.outer(column.null_vector, np.ones(9)), atol=1e-9)
     products = s.T @ s
     assert (column.norm, column.least) == (products.diagonal().max(), products.min())
-    assert column.reach == np.abs(s).max()
+    assert column.max_entry == np.abs(s).max()
     np.testing.assert_allclose(column.restore(np.eye(8), 0), g, atol=1e-12)
     w = column.questions.matrix()
     factors, step = column.factors, column.step
     assert factors.cost == pytest.approx(column.norm / step**2)
     assert factors.within * factors.cost == pytest.approx((w @ g @ g.T @ w.T).trace() * step**2 / len(w))
-    assert factors.without == pytest.approx(float(((w @ column.spread) ** 2).mean()))
+    assert factors.without == pytest.approx(float(((w @ column.null_vector) ** 2).mean()))
     for which, matrix in (("cells", np.eye(9)), ("prefix", np.tri(9))):
         made = column.sums(which)  # type: ignore[arg-type]
         np.testing.assert_allclose(made.within, ((matrix @ g) ** 2).sum(axis=1) * step**2, atol=1e-12)
-        np.testing.assert_allclose(made.without, matrix @ column.spread)
-        np.testing.assert_allclose(made.reach, np.abs(matrix @ g).sum(axis=1), atol=1e-12)
+        np.testing.assert_allclose(made.without, matrix @ column.null_vector)
+        np.testing.assert_allclose(made.rounding, np.abs(matrix @ g).sum(axis=1), atol=1e-12)
     rng = np.random.default_rng(1)
     one, other = rng.normal(size=(2, 9))
     np.testing.assert_allclose(column.products(one, other)[0], one @ g @ g.T @ other * step**2)
-    assert column.reaches(one) == pytest.approx((np.abs(one @ g).sum(), abs(one[-1])))
+    assert column.rounding_bounds(one) == pytest.approx((np.abs(one @ g).sum(), abs(one[-1])))
     large = rng.integers(-(2**62), 2**62, (9, 2)).astype(object) * 2**40
     exact = s.astype(np.int64).astype(object) @ large
     assert (column.apply(large, 0) == exact).all()
@@ -96,6 +96,6 @@ def test_a_curve_of_five_thousand_keys_from_rows_to_file(tmp_path: Path) -> None
 
 
 def test_numbers_that_are_no_strategy_are_refused() -> None:
-    for bad in ([1, 2], [0, 0], [3, -1], [2**25, 1], [3, 2, 1]):
+    for bad in ([1, 2], [0, 0], [3, -1], [2**25, 1], [4, 3, 2, 1]):
         with pytest.raises(errors.InvalidParameter, match="whole numbers"):
             LongColumn(OrderedQuestions("prefix", 3), np.array(bad), 4)

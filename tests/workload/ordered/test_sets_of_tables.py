@@ -14,7 +14,7 @@ from leastnoise.curator.noise.gaussian import rounded_gaussian
 from leastnoise.testing import seeded
 from leastnoise.workload import Workload, scales_within
 from leastnoise.workload.optimal_weights import OrderedQuestions
-from leastnoise.workload.ordered import OrderedColumn, ordered_column
+from leastnoise.workload.ordered import OrderedColumn, ordered_column, prefix_strategy
 from leastnoise.workload.residuals import block_integers, table_of_blocks
 
 # All tables of one, two and three columns, and of at most three, some columns as prefix sums. RMSE at mu = 1 over all
@@ -222,6 +222,8 @@ def test_bad_input_is_refused():
         Workload({"age": 70_000}, ways=1, ranges=["age"])
     with pytest.raises(errors.InvalidParameter, match="not for its keys"):
         Workload(sizes, ways=1).with_strategies({"sex": ordered_column(OrderedQuestions("prefix", 4), 8)})
+    with pytest.raises(errors.InvalidParameter, match="not for its keys"):  # alone it has the total within
+        Workload(sizes, ways=1).with_strategies({"age": prefix_strategy(5).column})
     with pytest.raises(errors.InvalidParameter, match="whole numbers"):
         OrderedColumn(OrderedQuestions("prefix", 3), np.ones((2, 3), dtype=np.int64), 4)
 
