@@ -26,7 +26,7 @@ from leastnoise.curator.release import Batch, add_noise
 from leastnoise.domain import axis
 from leastnoise.workload import Workload, tables
 from leastnoise.workload.residuals import integer_residual
-from leastnoise.workload.tables_noise import TablesNoise, gaussian_noise
+from leastnoise.workload.tables_noise import TablesNoise, TablesPlanner
 
 KEYS = {"age": range(4), "sex": ["f", "m"]}
 
@@ -81,7 +81,7 @@ def test_the_integers_keep_the_promised_curve_exactly(neighbours: Any, mu: Fract
     """Over every pair of units of a tiny domain the exact delta is below the promised one, and near it for the worst:
     noise a hundredth too small would be seen."""
     workload = Workload({"a": 2, "b": 3}, ways=(1,))
-    noise = gaussian_noise(workload, "tables", mu_squared=mu**2, row_size=1, neighbours=neighbours)
+    noise = TablesPlanner(workload, "tables", 1, neighbours).gaussian(mu**2)
     rows = [np.zeros((2, 3), dtype=np.int64), *np.eye(6, dtype=np.int64).reshape(6, 2, 3)]
     pairs = [(a, b) for a, b in itertools.permutations(range(7), 2) if neighbours == "replace" or 0 in (a, b)]
     worst = {0.0: 0.0, 1.0: 0.0}
@@ -99,7 +99,7 @@ def test_draws_of_two_neighbouring_tables_keep_the_trade_off() -> None:
     alone: its power is at most that of N(mu, 1) against N(0, 1). It would fail for correct code once in a million
     runs, and finds noise that is 7 % too small."""
     workload = Workload({"a": 2, "b": 3}, ways=2)
-    noise = gaussian_noise(workload, "tables", mu_squared=Fraction(1), row_size=1, neighbours="add-remove")
+    noise = TablesPlanner(workload, "tables", 1, "add-remove").gaussian(Fraction(1))
     base = np.array([[3, 0, 1], [0, 2, 0]])
     more = base + np.array([[0, 0, 0], [0, 0, 1]])
     moves = moved_by(more - base, noise)

@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 
 from dense_tables import block_information, table_matrix
 from leastnoise.workload import Workload
-from leastnoise.workload.tables_noise import gaussian_noise, laplace_noise
+from leastnoise.workload.tables_noise import TablesPlanner
 
 DOMAINS = {
     "Adult": [100, 100, 100, 99, 85, 42, 16, 15, 9, 7, 6, 5, 2, 2],
@@ -199,11 +199,8 @@ def test_noise_scales_with_mu() -> None:
 def test_under_replace_nothing_is_called_best(mechanism: Any, neighbours: Any) -> None:
     """Noise is divided for add-remove, and optimal there: a table of two keys shows that it is not under replace."""
     workload = Workload({"sex": 2}, tables=["sex"])
-    limits: dict[str, Any] = {"row_size": 1, "neighbours": neighbours}
-    if mechanism == "gaussian":
-        noise = gaussian_noise(workload, "tables", mu_squared=Fraction(1), **limits)
-    else:
-        noise = laplace_noise(workload, "tables", epsilon=1, **limits)
+    planner = TablesPlanner(workload, "tables", 1, neighbours)
+    noise = planner.gaussian(Fraction(1)) if mechanism == "gaussian" else planner.laplace(1)
     assert ("under replace, which is promised here, another division may have less" in noise.note) == (
         neighbours == "replace"
     )

@@ -21,11 +21,10 @@ from leastnoise.privacy.comparison import Comparison
 from leastnoise.privacy.distributions import Laplace
 from leastnoise.testing import seeded
 from leastnoise.workload import NoisyTables, Workload
-from leastnoise.workload.comparison import compare_tables
 from leastnoise.workload.residuals import table_of_blocks
 from leastnoise.workload.shares import choose, divide, laplace_tables, spread_of
 from leastnoise.workload.strategy import integer_scales, scales_within
-from leastnoise.workload.tables_noise import laplace_noise
+from leastnoise.workload.tables_noise import TablesPlanner
 
 SIZES = {"a": 3, "b": 2, "one": 1, "c": 4}
 TABLES = [("a", "b"), ("b", "c"), ("a",), ("one",)]
@@ -36,10 +35,10 @@ def plain(unit: int = 1) -> NoisyTables:
     return Workload(SIZES, tables=TABLES).with_laplace(SCALES, unit=unit)
 
 
-def compared(workload: Workload, **asked: Any) -> Comparison:
-    return compare_tables(
-        workload, **{"weights": "tables", "row_size": 1, "step": 1, "neighbours": "add-remove"} | asked
-    )
+def compared(
+    workload: Workload, *, weights: Any = "tables", neighbours: Any = "add-remove", **asked: Any
+) -> Comparison:
+    return TablesPlanner(workload, weights, 1, neighbours).compare(step=1, **asked)
 
 
 def dense(made: NoisyTables) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -215,7 +214,7 @@ def test_options_are_told_in_order_with_the_error_that_was_to_be_least() -> None
         rows = compared(workload, epsilon=1, delta=1e-6, weights=weights, neighbours="replace").rows
         assert len(rows) == 2
         assert [row.std for row in rows] == sorted(row.std for row in rows)
-        made = laplace_noise(workload, weights, epsilon=1, row_size=1, neighbours="replace")
+        made = TablesPlanner(workload, weights, 1, "replace").laplace(1)
         found = workload.with_laplace(made.scales)
         if weights == "worst":
             assert made.error == found.largest_std

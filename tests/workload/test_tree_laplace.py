@@ -16,10 +16,9 @@ from leastnoise.domain import TreeShape
 from leastnoise.privacy.distributions import Laplace
 from leastnoise.testing import seeded
 from leastnoise.workload import NoisyTables, Workload, laplace_tables, noisy_tables
-from leastnoise.workload.comparison import compare_tables
 from leastnoise.workload.laplace_sums import LaplaceSum
 from leastnoise.workload.shares import choose, spread_of
-from leastnoise.workload.tables_noise import weighted_error
+from leastnoise.workload.tables_noise import TablesPlanner, weighted_error
 from leastnoise.workload.tree_least_squares import TreeFit
 
 CROSSED = [(), "b", ("a", "x"), ("b", "y"), ("x", "y")]
@@ -237,12 +236,13 @@ def test_few_levels_get_laplace_noise_and_many_tables_gaussian_noise() -> None:
     shape = TreeShape((np.array([10]), np.full(10, 12)))
     sizes = {"a": 10, "b": 120, "x": 4, "y": 5, "z": 6}
     few = Workload(sizes, tables=[(), "a", "b"], levels="ab", shape=shape)
-    asked: Any = {"weights": "tables", "row_size": 1, "step": 1, "neighbours": "add-remove", "epsilon": 1}
-    laplace, gaussian = compare_tables(few, delta=1e-6, **asked).rows
+    of_few = TablesPlanner(few, "tables", 1, "add-remove")
+    laplace, gaussian = of_few.compare(epsilon=1, delta=1e-6, step=1).rows
     assert (laplace.mechanism, gaussian.mechanism) == ("laplace", "gaussian")
     assert laplace.std < 0.6 * gaussian.std
     pairs = [("b", "x"), ("b", "y"), ("b", "z"), ("a", "x", "y"), ("a", "x", "z"), ("a", "y", "z")]
     many = Workload(sizes, tables=[(), "a", "x", "y", "z", *pairs], levels="ab", shape=shape)
-    assert compare_tables(many, delta=1e-6, **asked).best.mechanism == "gaussian"
+    of_many = TablesPlanner(many, "tables", 1, "add-remove")
+    assert of_many.compare(epsilon=1, delta=1e-6, step=1).best.mechanism == "gaussian"
     with seeded(1):  # nothing here draws
-        assert [each.mechanism for each in compare_tables(few, delta=0, **asked).rows] == ["laplace"]
+        assert [each.mechanism for each in of_few.compare(epsilon=1, delta=0, step=1).rows] == ["laplace"]

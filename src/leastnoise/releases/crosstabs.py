@@ -216,11 +216,7 @@ class CrosstabsRelease(TableSet, Saved):
     @property
     def note(self) -> str:
         """What the noise is best for."""
-        sums, among = bool(self.workload.asked), self.workload.among
-        loss = self.workload.loss_in_words
-        return noise_in_words(
-            self.mechanism, self.weights, self.guarantee, self.compared, sums=sums, among=among, loss=loss
-        )
+        return noise_in_words(self.mechanism, self.weights, self.guarantee, self.compared, self.workload)
 
     def plot(self, **options: Any) -> Any:
         """The tables of one column as a picture, by `leastnoise.plot.release`. The options `confidence` and `ax` are

@@ -18,7 +18,7 @@ A (C sums to zero) and cancels the n_j of the others.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -66,17 +66,6 @@ def block_integers(counts: NDArray[Any], columns: Mapping[int, WholeNumbers], *,
         values = column.apply(values, axis)
     values = factor * values
     return np.asarray(values if exact else np.clip(values, -CLAMP, CLAMP)).astype(np.int64)
-
-
-def restored(noisy: NDArray[Any], columns: Sequence[ColumnStrategy]) -> Floats:
-    """The residual r_A from what was published of a block: the generalised inverse of every column's strategy.
-
-    noisy: whole numbers with noise, in units of a row, an axis a column. columns: the strategy of each.
-    """
-    values = np.asarray(noisy, dtype=np.float64)
-    for axis, column in enumerate(columns):
-        values = column.restore(values, axis)
-    return values
 
 
 def integer_residual(counts: NDArray[Any]) -> NDArray[Any]:

@@ -340,26 +340,6 @@ class Workload:
         """
         return float(self.unit_cost(parts, neighbours).mu_squared(scales))
 
-    # In words
-
-    @property
-    def among(self) -> str:
-        """Which Gaussian noise `optimize` finds the best of."""
-        return "that is the same for all nodes of a level" if self.levels else "on linear sums"
-
-    @property
-    def loss_in_words(self) -> str:
-        """How far cumulative sums and ranges over very many keys are from the best; nothing where there are none."""
-        from leastnoise.workload.ordered import LongColumn
-
-        long = [name for name, strategy in self.strategies.items() if isinstance(strategy, LongColumn)]
-        if not long:
-            return ""
-        return (
-            f" Over the keys of {' and '.join(long)}, more than a matrix can hold, it is the square root of the "
-            "cumulative sum, whose error is 5 to 20 % above the least that is known."
-        )
-
     # From counts to integers, and from residuals to tables
 
     def fineness(self, block: Table) -> int:

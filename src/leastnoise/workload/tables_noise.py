@@ -1,6 +1,10 @@
-"""The noise of a set of tables, decided from public facts alone, and the promise that comes of it.
+"""The noise of a set of tables, decided from public facts alone, and the guarantee that comes of it.
 
-Gaussian noise is added to the integers of residual blocks, Laplace noise to plain tables.
+Gaussian noise on residual blocks is optimal among Gaussian mechanisms under add-remove, and its error grows with the
+root of the number of tables; but its constant is large. Laplace noise on plain tables pays for every table in full,
+with a small constant, and needs no delta. So for a handful of tables Laplace noise has the lesser error, all the more
+where one larger table is released and summed up. Both are computed, and compared by the error that the caller asked
+for.
 """
 
 from __future__ import annotations
@@ -9,14 +13,17 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.rounding import sqrt_up
 from leastnoise._support.validation import Number
+from leastnoise.privacy.calibration import proof
+from leastnoise.privacy.comparison import Comparison, Row
 from leastnoise.privacy.guarantees import GaussianDP, PureDP, ReleaseGuarantee
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.noise_plan import (
@@ -27,14 +34,21 @@ from leastnoise.privacy.noise_plan import (
     compared_in_words,
     published_mu_squared,
 )
+from leastnoise.privacy.unit_cost import least_noise
+from leastnoise.workload.noisy_tables import NoisyTables
+from leastnoise.workload.ordered import MAX_KEYS
 from leastnoise.workload.shares import laplace_tables
-from leastnoise.workload.strategy import Weights, scales_within, table_weights
-from leastnoise.workload.table_errors import TableErrors
+from leastnoise.workload.strategy import Weights, integer_scales, table_weights
 from leastnoise.workload.tables import Workload
 
 Table = tuple[str, ...]
 MAX_PLAIN_TABLES = 200  # beyond, Laplace noise on each has several times the error, and is not tried
+MOST_COMPARED = 1000  # tables: beyond, it is not even compared
 TOO_WIDE = "Use coarser keys, a larger epsilon, or fewer rows of a unit."
+NOTES: dict[Mechanism, str] = {
+    "gaussian": "noise on the blocks of all tables, divided as is best",
+    "laplace": "noise on whole tables, epsilon divided as is best",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,53 +85,7 @@ class TablesNoise(NoisePlan):
     @property
     def note(self) -> str:
         """Why this noise was chosen, and how good it is, in words."""
-        sums, among = bool(self.workload.asked), self.workload.among
-        loss = self.workload.loss_in_words
-        return noise_in_words(
-            self.mechanism, self.weights, self.guarantee, self.compared, sums=sums, among=among, loss=loss
-        )
-
-
-def noise_in_words(
-    mechanism: Mechanism,
-    weights: str,
-    guarantee: ReleaseGuarantee | None,
-    ratio: float | None,
-    *,
-    sums: bool = False,
-    among: str = "on linear sums",
-    loss: str = "",
-) -> str:
-    """What the noise of a set of tables is best for.
-
-    mechanism: "gaussian" or "laplace". weights: what is least. guarantee: what is promised.
-    ratio: its error over that of the other mechanism; None where they were not compared.
-    sums: whether cumulative sums or ranges were asked for. among: which Gaussian noise it is the best of.
-    loss: what is known of how far those sums are from the best.
-    """
-    aims = {
-        "tables": "every table counting the same",
-        "cells": "every cell counting the same",
-        "worst": "the least accurate table counting alone",
-    }
-    aim = aims.get(weights, "the tables weighted as was said")
-    other = "Gaussian" if mechanism == "laplace" else "Laplace"
-    compared = "" if ratio is None else compared_in_words(ratio, other)
-    under = ""
-    if guarantee is not None and guarantee.neighbours == "replace":
-        under = " It was divided for add-remove; under replace, which is promised here, another division may have less."
-    if mechanism == "laplace":
-        return f"Laplace noise on whole tables, divided among them for the least error, {aim}.{under}{compared}"
-    if sums:
-        return (
-            "Gaussian noise on sums along the ordered columns, chosen for the least error of their cumulative sums or "
-            f"ranges, and divided among the tables for the least error, {aim}.{loss}{under}{compared}"
-        )
-    best = "under add-remove no other" if under else "no other"
-    return (
-        f"Gaussian noise divided among the tables so that, {aim}, {best} Gaussian noise {among} has less error, "
-        f"but for rounding to whole numbers.{under}{compared}"
-    )
+        return noise_in_words(self.mechanism, self.weights, self.guarantee, self.compared, self.workload)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,14 +108,35 @@ class TablesPlanner(JointPlanner[TablesNoise]):
         return len(self.workload.tables) <= MAX_PLAIN_TABLES
 
     def gaussian(self, mu_squared: Fraction) -> TablesNoise:
-        """As little Gaussian noise as costs one unit at most this."""
-        size, side = self.row_size, self.neighbours
-        return gaussian_noise(self.workload, self.weights, mu_squared=mu_squared, row_size=size, neighbours=side)
+        """As little Gaussian noise as costs one unit at most this, in the proportions that are best for the weights."""
+        strategy = self.workload.optimize(weights=self.weights)
+        cost = strategy.workload.unit_cost(self.row_size, self.neighbours)
+        proportions = integer_scales(strategy, unit=self.row_size)
+        scales, paid = least_noise(cost.mu_squared, proportions, mu_squared, power=2)
+        check_scale(max(scales.values()), "gaussian", TOO_WIDE)
+        guarantee = GaussianDP(sqrt_up(paid), self.neighbours)
+        return self._plan(strategy.workload.with_noise(scales), paid, guarantee, gap=strategy.gap)
 
     def laplace(self, epsilon: Number) -> TablesNoise:
-        """As little Laplace noise as epsilon allows."""
-        size, side = self.row_size, self.neighbours
-        return laplace_noise(self.workload, self.weights, epsilon=epsilon, row_size=size, neighbours=side)
+        """As little Laplace noise as epsilon allows, on the tables and in the shares that are best for the weights."""
+        spend, size, side = validation.number("epsilon", epsilon), self.row_size, self.neighbours
+        check_scale(size / spend if spend else 0.0, "laplace", TOO_WIDE)  # no table has less noise than that
+        made = laplace_tables(self.workload, epsilon=epsilon, weights=self.weights, weight=size, neighbours=side)
+        check_scale(max(made.scales.values()), "laplace", TOO_WIDE)
+        paid = self.workload.unit_cost(size, side).epsilon(made.scales)
+        return self._plan(made, paid, PureDP(float(paid), side), delta=0.0)
+
+    def _plan(self, made: NoisyTables, paid: Fraction, guarantee: GaussianDP | PureDP, **more: Any) -> TablesNoise:
+        return TablesNoise(
+            mechanism=made.mechanism,
+            workload=made.workload,
+            weights=self.weights if isinstance(self.weights, str) else "given",
+            scales=made.scales,
+            cost=paid,
+            error=weighted_error(made, self.weights),
+            guarantee=guarantee,
+            **more,
+        )
 
     def price(self, plan: TablesNoise) -> Fraction:
         """mu^2, rounded up."""
@@ -155,60 +144,49 @@ class TablesPlanner(JointPlanner[TablesNoise]):
             return published_mu_squared(plan)
         return self.workload.unit_cost(self.row_size, self.neighbours).laplace_mu_squared(plan.scales)
 
+    def compare(self, *, epsilon: Number, delta: Number, step: float) -> Comparison:
+        """Every way to keep (epsilon, delta) for these tables, the one of least error first.
 
-def gaussian_noise(
-    workload: Workload, weights: Weights, *, mu_squared: Fraction, row_size: int, neighbours: Neighbours
-) -> TablesNoise:
-    """As little Gaussian noise as mu_squared allows, in the proportions that are best for these weights.
+        epsilon, delta: the guarantee of all of them. step: what one whole step is worth.
 
-    workload: the tables. weights: what is to be least, as in `Workload.optimize`.
-    mu_squared: what one unit may cost, exactly. row_size: the most that its rows add up to, in whole steps.
-    neighbours: "add-remove" or "replace".
-    """
-    strategy = workload.optimize(weights=weights)
-    scales = scales_within(strategy, mu_squared, weight=row_size, neighbours=neighbours)
-    check_scale(max(scales.values()), "gaussian", TOO_WIDE)
-    workload = strategy.workload
-    cost = workload.unit_cost(row_size, neighbours).mu_squared(scales)
-    return TablesNoise(
-        mechanism="gaussian",
-        workload=workload,
-        weights=_word(weights),
-        scales=scales,
-        cost=cost,
-        error=weighted_error(workload.with_noise(scales), weights),
-        guarantee=GaussianDP(sqrt_up(cost), neighbours),
-        gap=strategy.gap,
+        `std` is the error that the weights ask for: the root of a weighted mean of variances, or the largest.
+        """
+        spend, pure, plans = validation.number("epsilon", epsilon), validation.is_zero(delta), list[TablesNoise]()
+        if not pure:
+            plans.append(self.gaussian(proof.mu(spend, validation.number("delta", delta)) ** 2))
+        if spend > 0 and (pure or len(self.workload.tables) <= MOST_COMPARED):
+            plans.append(self.laplace(spend))
+        if not plans:
+            raise errors.InvalidParameter(
+                "No noise gives epsilon = 0 and delta = 0.", parameter="epsilon", value=epsilon, example={"epsilon": 1}
+            )
+        best, *others = sorted(plans, key=lambda plan: plan.error)
+        more = [f"{each.error / best.error:.4g} times that with {NOTES[each.mechanism]}" for each in others]
+        verdict = f"Least error: {NOTES[best.mechanism]} ({best.mechanism})."
+        verdict += f" The error is {'; '.join(more)}." if more else ""
+        rows = tuple(_row(each, best.error, step) for each in (best, *others))
+        return Comparison(rows, verdict, spend, float(delta), self.workload.cells)
+
+
+def _row(plan: TablesNoise, least: float, step: float) -> Row:
+    workload, guarantee = plan.workload, plan.guarantee
+    made = NoisyTables(workload, plan.scales, plan.mechanism)
+    worst = workload.tables[int(np.argmax(made.table_variances))]
+    one, every = (step * made.cell_half_width(worst, confidence=0.95, bins=bins) for bins in (1, workload.cells))
+    # of Laplace noise the mu^2 of the Gaussian curve below its epsilon
+    squared = guarantee.to_gaussian().mu ** 2 if isinstance(guarantee, PureDP) else float(plan.cost)
+    return Row(
+        mechanism=plan.mechanism,
+        std=step * plan.error,
+        half_width=one,
+        half_width_all=every,
+        variance_ratio=(plan.error / least) ** 2,
+        budget_cost=squared,
+        note=NOTES[plan.mechanism],
     )
 
 
-def laplace_noise(
-    workload: Workload, weights: Weights, *, epsilon: Number, row_size: int, neighbours: Neighbours
-) -> TablesNoise:
-    """As little Laplace noise as epsilon allows, on the tables and in the shares that are best for these weights.
-
-    workload: the tables. weights: what is to be least, as in `Workload.optimize`.
-    epsilon: what one unit may cost. row_size: the most that its rows add up to, in whole steps.
-    neighbours: "add-remove" or "replace".
-    """
-    spend = validation.number("epsilon", epsilon)
-    check_scale(row_size / spend if spend else 0.0, "laplace", TOO_WIDE)  # no table has less noise than that
-    made = laplace_tables(workload, epsilon=epsilon, weights=weights, weight=row_size, neighbours=neighbours)
-    check_scale(max(made.scales.values()), "laplace", TOO_WIDE)
-    cost = workload.unit_cost(row_size, neighbours).epsilon(made.scales)
-    return TablesNoise(
-        mechanism="laplace",
-        workload=workload,
-        weights=_word(weights),
-        scales=made.scales,
-        cost=cost,
-        error=weighted_error(made, weights),
-        guarantee=PureDP(float(cost), neighbours),
-        delta=0.0,
-    )
-
-
-def weighted_error(made: TableErrors, weights: Weights) -> float:
+def weighted_error(made: NoisyTables, weights: Weights) -> float:
     """The root of the weighted mean of the variances, or the largest standard deviation.
 
     made: the errors of the tables. weights: which error is to be least, as for `Workload.optimize`.
@@ -219,5 +197,46 @@ def weighted_error(made: TableErrors, weights: Weights) -> float:
     return math.sqrt(float(c @ made.table_variances) / float(c.sum()))
 
 
-def _word(weights: Weights) -> str:
-    return weights if isinstance(weights, str) else "given"
+def noise_in_words(
+    mechanism: Mechanism, weights: str, guarantee: ReleaseGuarantee | None, ratio: float | None, workload: Workload
+) -> str:
+    """What the noise of a set of tables is best for.
+
+    mechanism: "gaussian" or "laplace". weights: what is least. guarantee: None: not known.
+    ratio: its error over that of the other mechanism; None where they were not compared. workload: the tables.
+    """
+    aims = {
+        "tables": "every table counting the same",
+        "cells": "every cell counting the same",
+        "worst": "the least accurate table counting alone",
+    }
+    aim = aims.get(weights, "the tables weighted as was said")
+    other = "Gaussian" if mechanism == "laplace" else "Laplace"
+    compared = "" if ratio is None else compared_in_words(ratio, other)
+    under = ""
+    if guarantee is not None and guarantee.neighbours == "replace":
+        under = " It was divided for add-remove; under replace, which is promised here, another division may have less."
+    if mechanism == "laplace":
+        return f"Laplace noise on whole tables, divided among them for the least error, {aim}.{under}{compared}"
+    if workload.asked:
+        return (
+            "Gaussian noise on sums along the ordered columns, chosen for the least error of their cumulative sums or "
+            f"ranges, and divided among the tables for the least error, {aim}.{_loss(workload)}{under}{compared}"
+        )
+    best = "under add-remove no other" if under else "no other"
+    among = "that is the same for all nodes of a level" if workload.levels else "on linear sums"
+    return (
+        f"Gaussian noise divided among the tables so that, {aim}, {best} Gaussian noise {among} has less error, "
+        f"but for rounding to whole numbers.{under}{compared}"
+    )
+
+
+def _loss(workload: Workload) -> str:
+    """How far cumulative sums and ranges over very many keys are from the best; nothing where there are none."""
+    long = [name for name in workload.strategies if workload.sizes[name] > MAX_KEYS]
+    if not long:
+        return ""
+    return (
+        f" Over the keys of {' and '.join(long)}, more than a matrix can hold, it is the square root of the "
+        "cumulative sum, whose error is 5 to 20 % above the least that is known."
+    )

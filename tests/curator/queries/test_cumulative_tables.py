@@ -18,7 +18,7 @@ from leastnoise.pictures import cumulative, svg
 from leastnoise.releases.crosstab_table import CumulativeTable
 from leastnoise.testing import aggregate, seeded
 from leastnoise.workload import Workload
-from leastnoise.workload.comparison import compare_tables
+from leastnoise.workload.tables_noise import TablesPlanner
 
 KEYS = {"age": range(20, 60), "sex": ["f", "m"], "pay": ln.domain.Edges(tuple(range(0, 110, 10)))}
 SUMS: dict[str, Any] = {"cumulative": ["age"], "ranges": ["pay"]}
@@ -106,8 +106,8 @@ def test_few_sums_from_laplace_noise_on_plain_tables(frame):
     assert query.expect(epsilon=1, delta=1e-6).mechanism == "laplace"
     assert [row.mechanism for row in ln.compare(query, epsilon=1, delta=1e-6).rows] == ["laplace", "gaussian"]
     longer = Workload({"age": 400}, ways=(1,), cumulative=["age"])
-    asked: Any = {"weights": "tables", "row_size": 1, "step": 1, "neighbours": "add-remove"}
-    assert compare_tables(longer, epsilon=1, delta=1e-6, **asked).best.mechanism == "gaussian"
+    planner = TablesPlanner(longer, "tables", 1, "add-remove")
+    assert planner.compare(epsilon=1, delta=1e-6, step=1).best.mechanism == "gaussian"
 
 
 def test_it_is_saved_with_its_strategies(release, tmp_path: Path):

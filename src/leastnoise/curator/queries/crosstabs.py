@@ -43,7 +43,6 @@ from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.releases.left_out import LeftOut
 from leastnoise.releases.provenance import Provenance
 from leastnoise.workload import Workload
-from leastnoise.workload.comparison import compare_tables
 from leastnoise.workload.optimal_weights import KINDS
 from leastnoise.workload.strategy import Weights
 from leastnoise.workload.tables_noise import TablesNoise, TablesPlanner
@@ -240,15 +239,10 @@ class Crosstabs(Query):
 
         epsilon, delta: the promise that all of them keep.
         """
-        return compare_tables(
-            self.workload,
-            epsilon=epsilon,
-            delta=delta,
-            weights=self.weights,
-            row_size=self.row_size,
-            step=self.grid,
-            neighbours=self.neighbours,
-        )
+        return self._planner(self.workload).compare(epsilon=epsilon, delta=delta, step=self.grid)
+
+    def _planner(self, workload: Workload) -> TablesPlanner:
+        return TablesPlanner(workload, self.weights, self.row_size, self.neighbours)
 
     def _expectation(self, request: PrivacyRequest) -> TablesExpectation:
         decided = self._charge(request)
@@ -283,8 +277,7 @@ class Crosstabs(Query):
         return checked_workload(axes, self.tables, None, cumulative=cumulative, ranges=ranges, tree=self.tree)
 
     def _charge(self, request: PrivacyRequest, workload: Workload | None = None) -> Charge[TablesNoise]:
-        asked = self.workload if workload is None else workload
-        return decide(request, TablesPlanner(asked, self.weights, self.row_size, self.neighbours))
+        return decide(request, self._planner(self.workload if workload is None else workload))
 
     def decide(self, request: PrivacyRequest) -> Decision[TablesNoise]:
         """Noise on the blocks of the tables, or on larger tables, of which those are counted that no other contains."""
