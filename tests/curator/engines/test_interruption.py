@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import contextvars
 import decimal
+import gc
 import os
 import signal
 import threading
 import time
 import warnings
+import weakref
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +64,31 @@ def test_what_the_work_raises_is_raised(problem: type[BaseException]) -> None:
     with pytest.raises(problem) as raised:
         run_interruptibly(fail, never)
     assert (raised.value.__cause__, raised.value.__context__) == (None, None)
+
+
+def test_a_failure_is_in_no_cycle() -> None:
+    """What it refers to, rows among it, is gone with it."""
+
+    class Rows:
+        pass
+
+    def fail() -> None:
+        rows.append(Rows())
+        seen.append(weakref.ref(rows[0]))
+        raise ValueError(rows.pop())
+
+    rows: list[Rows] = []
+    seen: list[weakref.ref[Rows]] = []
+    gc.disable()
+    try:
+        with suppress(ValueError):
+            run_interruptibly(fail, never)
+        deadline = time.monotonic() + 10
+        while seen[0]() is not None and time.monotonic() < deadline:  # the thread may not have ended yet
+            time.sleep(0.01)
+        assert seen[0]() is None
+    finally:
+        gc.enable()
 
 
 def test_the_work_has_the_settings_of_the_thread_that_asked() -> None:
@@ -136,10 +165,9 @@ def test_rows_that_are_kept_are_dropped_by_a_query_that_was_left_behind(
 
 def test_work_that_was_cancelled_before_it_began_never_begins() -> None:
     began: list[int] = []
-    task = interruption._Task(lambda: began.append(1))
-    task.cancel(never)
-    task.thread.start()
-    task.thread.join()
+    task: Future[None] = Future()
+    interruption._cancel(task, never, never)
+    interruption._run(task, contextvars.copy_context(), lambda: began.append(1))
     assert began == []
 
 
