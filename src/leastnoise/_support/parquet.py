@@ -8,7 +8,7 @@ the file itself, is refused: no honest column packs better. One page unpacks to 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from leastnoise import errors
@@ -40,12 +40,6 @@ def read(
                 raise too_large(limit)
         table = pa.concat_tables(groups) if groups else file.schema_arrow.empty_table().select(names)
         return table.cast(pa.schema([_plain(field) for field in fields]))
-
-
-def batches(path: str, columns: Iterable[str], *, checksums: bool) -> Iterator[pa.RecordBatch]:
-    """The columns in small pieces, of which one at a time is in memory."""
-    with _opened(path, columns, checksums) as file:
-        yield from file.iter_batches(batch_size=2**16, columns=list(columns))
 
 
 def too_large(limit: float) -> errors.NotOurs:

@@ -21,7 +21,7 @@ escape = '"', columns = {{'one': 'VARCHAR', 'two': 'VARCHAR'}})"""
 def ends_open(file: Path, by: str) -> bool:
     """For us, and for DuckDB."""
     try:
-        files.verify([str(file)], layout=CsvLayout(by))
+        files.verify([str(file)], CsvLayout(by))
     except ValueError:
         with pytest.raises(duckdb.InvalidInputException, match="unterminated quote"):
             duckdb.sql(READ.format(file=file, by=by)).fetchall()

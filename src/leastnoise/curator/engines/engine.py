@@ -1,9 +1,8 @@
 """What differs between DuckDB and Spark, behind one small interface; everything else is one Ibis expression.
 
-Of an opened table, schemas have been read, and no row. A release may read its rows more than once (a checksum, a check,
-a sum), and its sensitivity holds for one state of the table only. So device, number, size and times of each file are
-kept, from the file system. The time of the last change of status cannot be set back by a program, so an edit shows in
-it.
+Of an opened table, schemas have been read, and no row. A release may read its rows more than once (a check, a sum), and
+its sensitivity holds for one state of the table only. So device, number, size and times of each file are kept, from the
+file system. The time of the last change of status cannot be set back by a program, so an edit shows in it.
 
 *Names.* To engines Taxi and taxi are one name, a name ends at a NUL, and of two that they take for one they rename the
 second to something that may be a third column's. A query would then be about another column than the one that was
@@ -67,8 +66,8 @@ class Engine(Protocol):
     def snapshot(self, rows: ir.Table) -> AbstractContextManager[ir.Table]:
         """The rows, read once and kept aside: all queries about them see the same, whatever happens to the source."""
 
-    def verify(self, files: tuple[str, ...], columns: list[str]) -> None:
-        """Raise where a page of these columns does not match its checksum, or a quote of a CSV is not closed."""
+    def verify(self, files: tuple[str, ...]) -> None:
+        """Raise where a quote of a CSV is not closed."""
 
     def text_hash(self, text: ir.StringValue) -> ir.IntegerValue:
         """Bytes 8 to 11 of the MD5 of a text, the lowest first, as an integer below 2^32."""

@@ -1,5 +1,5 @@
 """Files of rows, before an engine reads them: how a CSV is written and which columns it names, whether a quote is left
-open or a page damaged, which times are read differently, and what folders say.
+open, which times are read differently, and what folders say.
 
 *CSV.* What separates their cells is declared, never guessed: a guess would be made from people's rows, and one row
 could make another sign the likelier one. The first line names the columns, and is public; an engine that may guess
@@ -9,11 +9,6 @@ A CSV that ends inside a quoted cell is refused before DuckDB reads it. Read fro
 takes no line of a cell for a row, such a file ends for DuckDB where the quote opens: all rows after it would be missing
 in silence. A cell is quoted if its first byte that is no blank is a quote. It ends at the next quote, but for two in a
 row, which are one quote in the cell. Elsewhere a quote is a byte like any other. So say DuckDB and this file alike.
-
-*Parquet.* Pages that carry a checksum are checked before DuckDB, which does not check them, reads their file: bytes
-overwritten on disk would otherwise change the answer in silence. Whether a file carries checksums is seen in the header
-of its first page, a Thrift record: three integers (kind, size, compressed size), each one byte of field header and a
-variable-length number, and then, if the next field header is that of an integer, the checksum.
 
 *Folders* named column=value, as Hive and Spark write them, are columns of text, whichever folders there are: an engine
 that guesses a type looks at all of them, and one person's folder would change it for everybody.
@@ -29,7 +24,7 @@ import os
 import re
 import stat
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -40,7 +35,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from leastnoise._support.parquet import batches
 from leastnoise.curator.engines.quote_loops import BEGUN, QUOTED, state_after
 from leastnoise.errors import InvalidParameter, UnknownSource
 
@@ -148,48 +142,16 @@ def _compiled() -> Any:
     return compiled(state_after)
 
 
-INTEGER_FIELD = 0x15  # the next field, of type i32, in Thrift's compact protocol
-
-
-def verify(files: Sequence[str], columns: Iterable[str] = (), layout: CsvLayout = PLAIN) -> None:
-    """Raise where a CSV ends inside a quoted cell, or a page of these columns of a Parquet file is not what its
-    checksum says: pyarrow raises where one is wrong."""
+def verify(files: Sequence[str], layout: CsvLayout = PLAIN) -> None:
+    """Raise where a CSV ends inside a quoted cell."""
     for file in files:
-        if not is_parquet(file):
-            if _last_state(file, layout) == QUOTED:
-                raise ValueError("a quote is not closed")
-            continue
-        plain = pq.ParquetFile(file)
-        if not has_checksums(file, plain.metadata):
-            continue
-        chosen = [name for name in columns if name in plain.schema_arrow.names]
-        for _ in batches(file, chosen, checksums=True):
-            pass
+        if not is_parquet(file) and _last_state(file, layout) == QUOTED:
+            raise ValueError("a quote is not closed")
 
 
 def is_parquet(file: str) -> bool:
     """Whether a file is Parquet, by its name."""
     return file.lower().endswith(".parquet")
-
-
-def has_checksums(file: str, metadata: Any) -> bool:
-    """Whether the first page of a file carries one."""
-    if not metadata.num_row_groups:
-        return False
-    chunk = metadata.row_group(0).column(0)
-    places = [chunk.data_page_offset]
-    if chunk.has_dictionary_page and chunk.dictionary_page_offset is not None:
-        places.append(chunk.dictionary_page_offset)
-    with open(file, "rb") as raw:
-        raw.seek(min(places))
-        header = raw.read(32)
-    place = 0
-    for _ in range(3):
-        place += 1
-        while place < len(header) and header[place] & 0x80:
-            place += 1
-        place += 1
-    return place < len(header) and header[place] == INTEGER_FIELD
 
 
 def time_units(file: str) -> dict[str, str]:

@@ -415,21 +415,10 @@ class Query(ABC):
         source.check_unchanged()
         try:
             with source.exclusive():
-                source.engine.verify(source.files, self._columns_read())
+                source.engine.verify(source.files)
                 return work()
         finally:
             source.check_unchanged()
-
-    def _columns_read(self) -> list[str]:
-        """The columns of the files that the query reads."""
-        import ibis.expr.operations as ops
-
-        if not self._data.clean.already_clean and not self.by:
-            return sorted({*self.unit, *self.columns})
-        read = self.rows.select(*dict.fromkeys((*self.unit, *self.by, *self.columns)))
-        fields, tables = read.op().find(ops.Field), read.op().find(ops.PhysicalTable)
-        tables = [table for table in tables if not isinstance(table, ops.InMemoryTable)]  # public ones, joined in
-        return sorted({field.name for field in fields if field.rel in tables})
 
     def _named(self, clean: CleanRows | None = None) -> NamedRows:
         """The columns that are read, under our names; of the table's rows, or of a copy of them."""
