@@ -70,17 +70,30 @@ def survives(invariant: Invariant, *, unbroken: bool) -> str:
         return "" if code == FAILED else f"its tests end with {code}"
 
 
-def recently_changed() -> dict[str, int]:
-    """The files of the last commits, each with the number of its newest commit from the end."""
+def recently_changed() -> dict[str, int] | None:
+    """The files of the last commits, each with the number of its newest commit from the end. None: git cannot tell.
+
+    Git does not tell of a copy without its history, nor of one that belongs to somebody else.
+    """
     command = ["git", "log", f"-{RECENT_COMMITS}", "--format=commit", "--name-only", "--", "src/leastnoise"]
-    lines = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if told.returncode:
+        print(f"git log ended with {told.returncode}: {told.stderr.strip()}", flush=True)
+        return None
     found: dict[str, int] = {}
     age = 0
-    for line in lines:
+    for line in told.stdout.split("\n"):
         age += line == "commit"
         if line.startswith("src/leastnoise/"):
             found.setdefault(line.removeprefix("src/leastnoise/"), age)
     return found
+
+
+def newest_first(entries: list[Invariant], changed: dict[str, int] | None) -> list[Invariant]:
+    """Those whose file changed lately, the last change first; without a history all, the last that was added first."""
+    if changed is None:
+        return entries[::-1]
+    return sorted((each for each in entries if each.code in changed), key=lambda each: changed[each.code])
 
 
 def page(entries: list[Invariant]) -> str:
@@ -107,8 +120,7 @@ def main() -> int:
         PAGE.write_text(page(chosen))
         return 0
     if asked.recent:
-        changed = recently_changed()
-        chosen = sorted((each for each in chosen if each.code in changed), key=lambda each: changed[each.code])
+        chosen = newest_first(chosen, recently_changed())
     caught, survived = 0, 0
     every_test = {test for each in chosen for test in each.tests}
     unbroken = not asked.recent and exit_code(every_test, ROOT / "src", processes) == 0
