@@ -290,6 +290,11 @@ class OverArrays(Protocol[P]):
     def __call__(self, *args: Any, **options: Any) -> Floats: ...
 
 
+def numbers_or_arrays(function: Callable[P, float]) -> OverArrays[P]:
+    """The function as it is, for which `OverArrays` is true: where it is given an array it returns one."""
+    return cast(OverArrays[P], function)
+
+
 def over_arrays(*names: str) -> Callable[[Callable[P, float]], OverArrays[P]]:
     """Let the named parameters be arrays too. Every element is computed as it would be by itself."""
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from flint import arb, fmpz
 
-from leastnoise.privacy.accounting.grids import Tolerance, check_length, regrid
+from leastnoise.privacy.accounting.grids import GAP, Tolerance, check_length, merge, regrid
 from leastnoise.privacy.accounting.loss_measure import Integer, LossMeasure, ceiling, floor
 from leastnoise.privacy.calibration import proof
 from leastnoise.privacy.calibration.proof import ball
@@ -74,40 +74,13 @@ def _split_up(even: list[Integer], odd: list[Integer], measure: LossMeasure) -> 
 
 
 def _merge_down(even: list[Integer], odd: list[Integer], measure: LossMeasure) -> list[Integer]:
-    """A lower measure: of each odd mass a part d goes down, the rest u up, so that onto each even loss
-
-        d (1 - e^-h) >= u (e^h - 1),  that is  d >= u e^h,
-
-    d from above and u from below: merged they have a mean r at most that of the loss they land on. From both ends
-    toward the largest mass, since a remainder that is carried on toward more mass becomes negligible there.
-    """
+    """A lower measure: each odd mass is a cell between two even losses, all at r = 1 there, so with e^-h and e^h at its
+    ends (`grids.merge`)."""
     with proof.precision(2 * _WEIGHT_BITS):
-        unit, growth = arb(2) ** _WEIGHT_BITS, ball(measure.step).exp()
-        partner, carried = ceiling(unit * growth), floor(unit / growth)  # d for one u, rounded up; u for one d, down
-    even = list(even)
-    middle = max(range(len(odd)), key=odd.__getitem__)
-    waiting = fmpz(0)  # u of the odd mass below, on its way up to even[k]
-    for k in range(middle):
-        mass = odd[k]
-        need = -((-waiting * partner) >> _WEIGHT_BITS)
-        if need <= mass:
-            even[k] += waiting + need
-            waiting = mass - need
-        else:  # too little to balance it: what is left of it goes down instead
-            balanced = min((mass * carried) >> _WEIGHT_BITS, waiting)
-            even[k] += balanced + mass
-            even[k - 1] += waiting - balanced
-            waiting = fmpz(0)
-    below, waiting = waiting, fmpz(0)
-    for k in range(len(odd) - 1, middle - 1, -1):  # now d of the odd mass above, on its way down to even[k + 1]
-        up = min((waiting * carried) >> _WEIGHT_BITS, odd[k])
-        even[k + 1] += up + waiting
-        waiting = odd[k] - up
-    balanced = min((waiting * carried) >> _WEIGHT_BITS, below)
-    even[middle] += waiting + balanced
-    if below > balanced:
-        even[middle - 1] += below - balanced
-    return even
+        growth = ball(measure.step).exp()
+        to_lower, to_upper = floor((1 - 1 / growth) * GAP), ceiling((growth - 1) * GAP)
+    merged = merge(odd, [to_lower] * len(odd), [to_upper] * len(odd), None)
+    return [a + b for a, b in zip(even, merged, strict=True)]
 
 
 def power(measure: LossMeasure, times: int, copies: int, tolerance: Tolerance) -> LossMeasure:

@@ -68,7 +68,7 @@ class Tolerance:
         return 0.1 * self.delta * each, 0.05 * each
 
 
-_GAP = fmpz(1) << 128  # the unit of relative distances between a cell's mean and its nodes
+GAP = fmpz(1) << 128  # the unit of relative distances between a cell's mean and its nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +210,7 @@ def _lower_measure(cells: Cells) -> LossMeasure:
 
 
 def _distances(cells: Cells) -> tuple[list[Integer], list[Integer], list[Integer]]:
-    """For each cell its mass, 1 - r e^(l_j) rounded down and r e^(l_(j+1)) - 1 rounded up, in units of 1/_GAP."""
+    """For each cell its mass, 1 - r e^(l_j) rounded down and r e^(l_(j+1)) - 1 rounded up, in units of 1/GAP."""
     grid, unit = cells.grid, arb(2) ** cells.bits
     whole: list[Integer] = []
     to_lower: list[Integer] = []
@@ -220,8 +220,8 @@ def _distances(cells: Cells) -> tuple[list[Integer], list[Integer], list[Integer
         down, up = fmpz(0), fmpz(0)
         if rounded:
             scaled = other / mass * ball(grid.loss(low)).exp()
-            down = floor((1 - scaled) * _GAP)
-            up = ceiling((scaled * ball((high - low) * grid.step).exp() - 1) * _GAP)
+            down = floor((1 - scaled) * GAP)
+            up = ceiling((scaled * ball((high - low) * grid.step).exp() - 1) * GAP)
         whole.append(rounded)
         to_lower.append(down)
         to_upper.append(up)

@@ -15,14 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any, overload
+from typing import Any, cast
 
 import numpy as np
 from flint import arb
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.validation import Floats, Number, Numbers
+from leastnoise._support.validation import Floats, Number, numbers_or_arrays
 from leastnoise.privacy.calibration import proof
 
 __all__ = ["delta", "epsilon", "sigma"]
@@ -34,17 +34,10 @@ _UNPROVED = {
 }
 
 
-@overload
-def sigma(  # type: ignore[overload-overlap]
+@numbers_or_arrays
+def sigma(
     *, epsilon: Number, delta: Number, sensitivity: Number = 1.0, steps: int = 1, sampling: Number = 1.0
-) -> float: ...
-@overload
-def sigma(
-    *, epsilon: Numbers, delta: Numbers, sensitivity: Numbers = 1.0, steps: int = 1, sampling: Number = 1.0
-) -> Floats: ...
-def sigma(
-    *, epsilon: Numbers, delta: Numbers, sensitivity: Numbers = 1.0, steps: int = 1, sampling: Number = 1.0
-) -> float | Floats:
+) -> float:
     """The least noise that is (epsilon, delta)-DP: the optimal standard deviation, rounded up.
 
     Theorem 8 of Balle & Wang (2018): f(x) + N(0, sigma^2 I), where one person moves f by at most Delta in L2, is
@@ -72,8 +65,8 @@ def sigma(
     return _answer("sigma", {"epsilon": epsilon, "delta": delta, "sensitivity": sensitivity}, steps, sampling)
 
 
-@overload
-def epsilon(  # type: ignore[overload-overlap]
+@numbers_or_arrays
+def epsilon(
     *,
     sigma: Number,
     delta: Number,
@@ -81,26 +74,7 @@ def epsilon(  # type: ignore[overload-overlap]
     steps: int = 1,
     sampling: Number = 1.0,
     accuracy: Number = 1e-3,
-) -> float: ...
-@overload
-def epsilon(
-    *,
-    sigma: Numbers,
-    delta: Numbers,
-    sensitivity: Numbers = 1.0,
-    steps: int = 1,
-    sampling: Number = 1.0,
-    accuracy: Number = 1e-3,
-) -> Floats: ...
-def epsilon(
-    *,
-    sigma: Numbers,
-    delta: Numbers,
-    sensitivity: Numbers = 1.0,
-    steps: int = 1,
-    sampling: Number = 1.0,
-    accuracy: Number = 1e-3,
-) -> float | Floats:
+) -> float:
     """The least epsilon that noise of this sigma gives at this delta, rounded up (0 when none is needed).
 
     The least epsilon in the condition of Theorem 8 of Balle & Wang (2018), whose left side falls in epsilon (see
@@ -122,8 +96,8 @@ def epsilon(
     return _answer("epsilon", numbers, steps, sampling, accuracy)
 
 
-@overload
-def delta(  # type: ignore[overload-overlap]
+@numbers_or_arrays
+def delta(
     *,
     sigma: Number,
     epsilon: Number,
@@ -131,26 +105,7 @@ def delta(  # type: ignore[overload-overlap]
     steps: int = 1,
     sampling: Number = 1.0,
     accuracy: Number = 1e-3,
-) -> float: ...
-@overload
-def delta(
-    *,
-    sigma: Numbers,
-    epsilon: Numbers,
-    sensitivity: Numbers = 1.0,
-    steps: int = 1,
-    sampling: Number = 1.0,
-    accuracy: Number = 1e-3,
-) -> Floats: ...
-def delta(
-    *,
-    sigma: Numbers,
-    epsilon: Numbers,
-    sensitivity: Numbers = 1.0,
-    steps: int = 1,
-    sampling: Number = 1.0,
-    accuracy: Number = 1e-3,
-) -> float | Floats:
+) -> float:
     """The least delta that noise of this sigma gives at this epsilon, rounded up (never 0, at most 1).
 
     It is the left side of the condition of Theorem 8 of Balle & Wang (2018) (see `sigma`), evaluated in rigorous
@@ -177,10 +132,8 @@ _PROVED: dict[str, Callable[[float, float, float], float]] = {
 }
 
 
-def _answer(
-    name: str, given: dict[str, Numbers], steps: int, sampling: Number, accuracy: Number = 1e-3
-) -> float | Floats:
-    """What `name` must be: of one release or of several, all units in each or a sample of them."""
+def _answer(name: str, given: dict[str, Any], steps: int, sampling: Number, accuracy: Number = 1e-3) -> float:
+    """What `name` must be: of one release or of several, all units in each or a sample of them. An array of arrays."""
     once = validation.integer("steps", steps) == 1 and check_sampling(sampling) == 1
     one = _PROVED[name] if once else _of_many(name, steps, check_sampling(sampling), accuracy)
     if all(isinstance(value, (int, float)) for value in given.values()):
@@ -190,9 +143,9 @@ def _answer(
         return one(*(float(array) for array in numbers.values()))
     arrays = validation.broadcast(**numbers)
     if once:
-        return _finite(name, getattr(_arrays(), name)(*arrays))
+        return cast(float, _finite(name, getattr(_arrays(), name)(*arrays)))
     answers = [one(*map(float, row)) for row in zip(*(array.ravel() for array in arrays), strict=True)]
-    return np.array(answers).reshape(arrays[0].shape)
+    return cast(float, np.array(answers).reshape(arrays[0].shape))
 
 
 def _of_many(name: str, steps: int, rate: float, accuracy: Number) -> Callable[[float, float, float], float]:

@@ -29,6 +29,7 @@ T = TypeVar("T")
 
 _PRECISIONS = (128, 256, 512, 1024, 2048, 4096, 8192)
 SMALLEST_DOUBLE = 5e-324  # the smallest positive double
+_ENOUGH_BITS = 72  # beyond what cancels: a double has 53, and erfc takes half the time that it takes at 128
 _SLACK = 1e-12  # an answer this much smaller (relatively) is proved not to be enough
 
 
@@ -48,22 +49,31 @@ def _sigma_from_guess(epsilon: float, delta: float, sensitivity: float) -> float
     """
     guess = approximate_mu(epsilon, delta)
     start = sensitivity / guess if guess > 0 else 0.0
-    bits = _precisions(_cancelled(epsilon, guess)) if 1e-290 < start < 1e290 else []
-    if not bits:
+    if not 1e-290 < start < 1e290:
         return None
-    with precision(bits[0]):
-        eps, moved = arb(epsilon), arb(sensitivity)
-        mu = moved / arb(start)
-        level = profile(eps, mu)
-        candidate = upward((moved / (mu - (level - delta) / density(eps / mu - mu / 2))).mid())
-        least, above = moved / arb(candidate), moved / arb(next_down(candidate))
-        between = mu.union(least).union(above)
-        slope = density(eps / between - between / 2)
+    cancelled = _cancelled(epsilon, guess)
+    for bits in (math.ceil(cancelled) + _ENOUGH_BITS, *_precisions(cancelled)[:1]):
+        with precision(bits):
+            candidate = _least_near(start, epsilon, delta, sensitivity)
+        if candidate is not None:
+            return candidate
+    return None
 
-        def enough(other: RealBall) -> bool | None:
-            return _at_most(level + slope * (other - mu), delta)
 
-        return candidate if enough(least) and enough(above) is False else None
+def _least_near(start: float, epsilon: float, delta: float, sensitivity: float) -> float | None:
+    """The smallest double near `start` that satisfies Theorem 8, where the precision in force decides."""
+    eps, moved = arb(epsilon), arb(sensitivity)
+    mu = moved / arb(start)
+    level = profile(eps, mu)
+    candidate = upward((moved / (mu - (level - delta) / density(eps / mu - mu / 2))).mid())
+    least, above = moved / arb(candidate), moved / arb(next_down(candidate))
+    between = mu.union(least).union(above)
+    slope = density(eps / between - between / 2)
+
+    def enough(other: RealBall) -> bool | None:
+        return _at_most(level + slope * (other - mu), delta)
+
+    return candidate if enough(least) and enough(above) is False else None
 
 
 def _sigma_by_search(epsilon: float, delta: float, sensitivity: float) -> float:
