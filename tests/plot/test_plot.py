@@ -242,10 +242,10 @@ def test_a_budget_draws_itself(tmp_path: Path) -> None:
     budget = ln.Budget.open(tmp_path / "city.ledger", epsilon=1, delta=1e-6)
     assert "No release yet" in _words(budget.plot())
     ln.release(np.array([1, 2]), sensitivity=1, budget=budget, share=0.25)
-    assert "25 % used by releases" in _words(budget.plot())
+    assert "25% used by releases" in _words(budget.plot())
     budget._close(budget.history()[0].release, "rows could not be read")
     budget.reopen(reason="mended")
-    assert "25 % used by releases" in _words(budget.plot())
+    assert "25% used by releases" in _words(budget.plot())
     budget.allocate("maps", share=0.5)
     assert [bar.get_width() for bar in budget.plot().patches] == pytest.approx([25, 50, 25])
 

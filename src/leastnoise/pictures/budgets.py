@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from leastnoise._support.text import percent
+from leastnoise.pictures.captions import in_percent
 from leastnoise.pictures.picture import Axis, Bars, Mark, Picture, Words
 
 LEAST_NAMED = 0.06  # of the bar; narrower parts have no room for a name
+WIDE, LETTER = 960, 7.5  # pixels of the bar, and of a letter, about
 MAX_PARTS = 40  # releases with a part each; of more the first are one part
 STYLES = ("main", "bar")  # by turns
 CAPS = (("gaussian", "Gaussian (mu²)"), ("pure", "Laplace (epsilon)"), ("threshold", "unknown keys (delta)"))
@@ -54,7 +55,7 @@ def budget(entries: Sequence[Any], terms: Any) -> Picture:
     first = next(iter(found.values()))
     used = sum(part.share for part in first if part.name != "left" and not part.striped)
     held = sum(part.share for part in first if part.striped)
-    words = f"{percent(used, 4)} used by releases, {percent(held, 4)} allocated, {percent(first[-1].share, 4)} left"
+    words = f"{in_percent(used)} used by releases, {in_percent(held)} allocated, {in_percent(first[-1].share)} left"
     when = f"{entries[0].created_at:%Y-%m-%d} to {entries[-1].created_at:%Y-%m-%d}" if entries else "No release yet"
     return Picture(
         marks=marks,
@@ -78,7 +79,7 @@ def _bar(bar: list[Part], place: float) -> list[Mark]:
         )
     for part, start, end in zip(bar, ends[:-1], ends[1:], strict=True):
         if part.share >= LEAST_NAMED:
-            text = f"{part.name if _fits(part) else ''} {percent(part.share)}"
+            text = f"{part.name if _fits(part) else ''} {in_percent(part.share, 3)}"
             style = "paper" if part.style in ("main", "quiet") and not part.striped else "ink"
             middle = np.array([(start + end) / 2])
             made.append(Words(middle, np.array([place]), [text.strip()], "middle", style, (0.0, 0.0)))
@@ -86,5 +87,5 @@ def _bar(bar: list[Part], place: float) -> list[Mark]:
 
 
 def _fits(part: Part) -> bool:
-    """Whether the name fits in its part of some 900 pixels, behind which a number comes."""
-    return 8 * (len(part.name) + 7) < 900 * part.share
+    """Whether the name fits in its part, with a number behind it."""
+    return LETTER * (len(part.name) + 6) < WIDE * part.share

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from leastnoise._support.text import percent
 from leastnoise._support.validation import Floats, Number
 from leastnoise.privacy.guarantees import ApproxDP, GaussianDP, ReleaseGuarantee
 from leastnoise.releases.column_labels import labelled_facts
@@ -58,3 +59,12 @@ def too_few(values: Floats) -> str:
 def seeded(release: Published) -> str:
     """The warning where the noise came from a test's seed."""
     return " SEEDED: hides nothing." if release.seeded else ""
+
+
+def in_percent(share: float, digits: int = 4) -> str:
+    """A part of a budget, as pages and pictures write it.
+
+    >>> in_percent(0.0475)
+    '4.75%'
+    """
+    return percent(share, digits).replace(" %", "%")

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from leastnoise import errors
-from leastnoise._support.text import percent
+from leastnoise.pictures.captions import in_percent
 from leastnoise.pictures.picture import Axis, Bars, Line, Picture, Points, Ranges, Words
 from leastnoise.privacy.comparison import Comparison
 from leastnoise.releases.estimate import Estimate
@@ -92,7 +92,7 @@ def weights(estimate: Estimate) -> Picture:
     return Picture(
         marks=(
             Bars(places, np.zeros(len(rows)), 100 * share, "main"),
-            Words(100 * share, places, [percent(part) for part in share]),
+            Words(100 * share, places, [in_percent(part, 3) for part in share]),
         ),
         x=Axis("weight in the mixture, %", 0.0, 100 * min(1.15, 1.25 * float(share.max()))),
         y=Axis(names=[(float(place), name.replace("_", " ")) for place, (name, _) in enumerate(rows)]),

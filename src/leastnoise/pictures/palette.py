@@ -38,13 +38,14 @@ def _rules(names: dict[str, str], mode: str) -> str:
     variables = "".join(f"--{name}:{colour};" for name, colour in names.items())
     variables += f"--ramp:linear-gradient(to right,{','.join(RAMP[mode])});"
     variables += f"--both:linear-gradient(to right,{','.join(BOTH_WAYS[mode])});"
-    classes = ""
+    classes, on = "", {"#000": "", "#fff": ""}
     for letter, ramp in (("s", RAMP[mode]), ("d", BOTH_WAYS[mode])):
         for number in range(SHADES):
             colour = shade(ramp, number / (SHADES - 1))
-            on = "#000" if brightness(colour) > 0.179 else "#fff"  # whichever stands out more: 4.5 to 1 on every shade
-            classes += f".{letter}{number}{{fill:{colour};stroke:{colour}}}.picture .on-{letter}{number}{{fill:{on}}}"
-    return f":root{{{variables}}}{classes}"
+            clear = "#000" if brightness(colour) > 0.179 else "#fff"  # which stands out more: 4.5 to 1 on every shade
+            classes += f".{letter}{number}{{fill:{colour};stroke:{colour}}}"
+            on[clear] += f",.picture .on-{letter}{number}"
+    return f":root{{{variables}}}{classes}" + "".join(f"{names[1:]}{{fill:{clear}}}" for clear, names in on.items())
 
 
 def shade(ramp: tuple[str, ...], part: float) -> str:

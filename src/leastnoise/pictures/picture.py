@@ -158,7 +158,8 @@ class Shades:
         if self.kind != "root" or self.high <= 0:
             return round_numbers(self.low, self.high, 4)
         rough = [float(f"{self.high * part * part:.0e}") for part in (0.35, 0.68)]
-        return [0.0, *(tick for tick in rough if tick < self.high), one_digit(0.97 * self.high)]
+        most = one_digit(self.high)
+        return [0.0, *(tick for tick in rough if self.part(tick) < self.part(most) - 0.2), most]
 
 
 def shades_for(values: Sequence[Any], *, signed: bool | None = None, noise: float = 0.0, title: str = "") -> Shades:

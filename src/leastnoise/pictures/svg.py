@@ -7,7 +7,7 @@ above is nowhere drawn below it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from html import escape
 from typing import Any
@@ -121,8 +121,18 @@ def _n(pixels: float) -> str:
     return f"{math.floor(100 * float(pixels)) / 100:g}"
 
 
-def _path(x: Iterable[Any], y: Iterable[Any]) -> str:
-    return "M" + "L".join(f"{_n(a)} {_n(b)}" for a, b in zip(x, y, strict=True))
+def _path(x: Any, y: Any) -> str:
+    """From place to place in steps of whole hundredths of a pixel; a step that goes straight on is part of the last."""
+    places = np.floor(100 * np.stack([np.asarray(x, float), np.asarray(y, float)], axis=1)).astype(np.int64)
+    steps: list[tuple[int, int]] = []
+    for right, down in np.diff(places, axis=0).tolist():
+        before = steps[-1] if steps else (0, 0)
+        if before[0] * down == before[1] * right and before[0] * right + before[1] * down >= 0:
+            steps[-1:] = [(before[0] + right, before[1] + down)]
+        else:
+            steps.append((right, down))
+    first = " ".join(f"{place / 100:g}" for place in places[0])
+    return f"M{first}" + "".join(f"l{right / 100:g} {down / 100:g}" for right, down in steps)
 
 
 def _colour(kind: str, style: str) -> str:

@@ -110,7 +110,7 @@ def _heat_maps(
         raise errors.BadDomain("A heat map needs two columns of at least two keys each.")
     calm = [of for name, (of, _) in panels.items() if not name.startswith("published")]
     shades = shades_for(calm or [of for of, _ in panels.values()], noise=release.std, title=release.kind)
-    hatched = " Hatched cells cannot be told from zero." if any(marks.any() for _, marks in panels.values()) else ""
+    hatched = " Hatched cells may be zero." if any(marks.any() for _, marks in panels.values()) else ""
     caption = captions.noise_and_promise(release) + hatched + error
     wide = PANEL_INCHES if len(panels) > 1 else 5.0 + NAMES_INCHES
     size = wide, float(np.clip(0.24 * plane.rows, 1.6, 4.2)) + 1.0

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, Protocol
 
 from markupsafe import Markup
 
-from leastnoise._support.text import percent
 from leastnoise.pictures import svg
 from leastnoise.pictures.budgets import budget as bar_of
+from leastnoise.pictures.captions import in_percent
 from leastnoise.privacy.strength import Strength
 from leastnoise.report.check import Step
 from leastnoise.report.document import render, write_text
@@ -71,16 +71,18 @@ def write(path: str | os.PathLike[str], of: PublicBudget, *, title: str | None =
 def page(of: PublicBudget, *, title: str | None = None) -> str:
     """The page as text."""
     entries, left = of.history(), of.remaining
+    picture = bar_of(entries, of.terms)
     command = f"leastnoise budget {shlex.quote(_place(of.location))} --verify"
     return render(
         "budget.html",
         title=title or f"The budget {of.name}",
         warnings=_warnings(of, entries),
         lead=_lead(of),
-        left=percent(left.share, 4),
+        left=in_percent(left.share),
         made=_last(entries),
         facts=_facts(of),
-        picture=Markup(svg.svg(bar_of(entries, of.terms))),
+        picture=Markup(svg.svg(picture)),
+        spent=picture.alt,
         allocations=_allocations(of.allocations),
         lines=[line(entry) for entry in reversed(entries[-MAX_ENTRIES:])],
         more=f"The last {MAX_ENTRIES:,} of {len(entries):,} entries." if len(entries) > MAX_ENTRIES else "",
@@ -120,7 +122,7 @@ def _facts(of: PublicBudget) -> list[tuple[str, str]]:
         ("ledger", _place(of.location)),
     ]
     if not terms.laplace_only:
-        rows.append(("Gaussian (mu²) left", f"{percent(left.share, 6)}, mu {left.mu:.6g}"))
+        rows.append(("Gaussian (mu²) left", f"{in_percent(left.share, 6)}, mu {left.mu:.6g}"))
     if terms.pure_epsilon:
         rows.append(("Laplace (epsilon) left", f"epsilon {left.pure_epsilon:.6g} of {float(terms.pure_epsilon):g}"))
     if terms.threshold_delta:
@@ -134,8 +136,8 @@ def _allocations(allocations: list[Any]) -> list[Allocated]:
     for each in allocations:
         depth[each.id] = depth.get(each.parent, -1) + 1
         cells = (
-            percent(float(each.share), 4),
-            percent(each.spent_share, 4),
+            in_percent(float(each.share)),
+            in_percent(each.spent_share),
             ", ".join(each.people) or "whoever may spend",
             f"{each.expires_at:%Y-%m-%d}" if each.expires_at is not None else "–",
             "returned" if each.returned else "open",
@@ -158,7 +160,7 @@ def line(entry: Any) -> Line:
     return Line(
         entry.number,
         f"{entry.created_at:%Y-%m-%d %H:%M}",
-        percent(float(entry.share), 4) if entry.share else "",
+        in_percent(float(entry.share)) if entry.share else "",
         what,
         "; ".join(part for part in details if part),
         entry.who,

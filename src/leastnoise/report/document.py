@@ -72,7 +72,7 @@ def page(
         return limits_page(of, title=title, file=file)
     found = shown(of, estimate=estimate, why=why_no_estimate, graph=graph, zones=zones)
     heading = title or sentences.title(of)
-    script = "".join(map(piece, SCRIPTS))
+    script = _short("".join(map(piece, SCRIPTS)))
     seeded = of.seeded or bool(getattr(estimate, "seeded", False))
     return render(
         "page.html",
@@ -148,6 +148,12 @@ def _first(found: Shown) -> str:
 def piece(name: str) -> str:
     """A file of this package: a style, a script."""
     return files("leastnoise.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _short(script: str) -> str:
+    """Without the comments and the indentation, which only its source needs."""
+    lines = (line.strip() for line in script.splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith("//"))
 
 
 def render(template: str, script: str = "", **values: Any) -> str:

@@ -79,6 +79,7 @@ const rows = (view) => {
   };
   const track = (measures, k, end) => {
     const made = element("span", "track"), better = view.better;
+    if (columns.length > 1) made.dataset.of = measures[0].title;
     if (bars && end[0] < 0) made.append(mark("zero", 0, 0, end));
     const valueOf = (m) => (better ? m.better(k) : m.at(k)), told = measures.filter((m) => Number.isFinite(valueOf(m)));
     if (!told.length) made.append(element("span", "few", measures[0].missing));
@@ -170,15 +171,25 @@ const rampOf = (shades, format) => {
   return made;
 };
 
+// Slanted lines in a box, five pixels apart.
+const hatching = (left, top, width, height) => {
+  let d = "";
+  for (let sum = 5; sum < width + height; sum += 5) {
+    const [right, below] = [Math.min(sum, width), Math.min(sum, height)];
+    d += `M${left + sum - below} ${top + below}L${left + right} ${top + sum - right}`;
+  }
+  return d;
+};
+
 // Cells of one shade are one path, so that ten thousand of them draw at once.
 const heatMap = (width, view) => {
   const m = view.measures.find((each) => each.drawn), value = view.better ? m.better : m.at, marked = !view.better;
   const down = view.axes[view.down], across = view.axes[view.across], { name: shade } = shadesOf(view.table.shades);
   const names = down.keys.map(String), heads = across.keys.map(String);
   const left = Math.min(Math.max(widest(names), widthOf(down.title)) + 12, width * 0.34);
-  const slanting = widest(heads) + 8 > (width - left) / heads.length && heads.length <= 24;
+  const slanting = widest(heads) + 4 > (width - left) / heads.length && heads.length <= 24;
   const wide = Math.min((width - left - 2 - (slanting ? Math.min(60, widest(heads) * 0.5) : 0)) / heads.length, 120);
-  const nth = slanting ? 1 : everyNth(heads.length, (heads.length * wide) / (widest(heads) + 12));
+  const nth = slanting ? 1 : everyNth(heads.length, (heads.length * wide) / (widest(heads) + 4));
   const high = Math.max(3, Math.min(28, 640 / names.length)), top = (slanting ? Math.min(widest(heads), 120) * 0.7 + 14 : 20) + 20;
   const gap = Math.min(wide, high) > 8 ? 1 : 0, parts = [], paths = new Map(), bottom = top + high * names.length;
   const texts = high >= 18 && wide >= 30 ? names.flatMap((_, i) => heads.map((_, j) => m.text(value(view.at(i, j))))) : [];
@@ -190,7 +201,7 @@ const heatMap = (width, view) => {
     if (!Number.isFinite(value(k))) return;
     if (marked && view.maybeZero(k)) {
       empty += box(x, y);
-      if (gap && wide >= 13) hatch += `M${x + 3} ${y + high - gap - 3}L${x + Math.min(wide, high) - gap - 3} ${y + 3}`;
+      if (gap) hatch += hatching(x, y, wide - gap, high - gap);
       return;
     }
     paths.set(shade(value(k)), (paths.get(shade(value(k))) ?? "") + box(x, y));

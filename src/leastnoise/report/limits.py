@@ -33,11 +33,11 @@ class Found(NamedTuple):
     number: str
     label: str
     lead: str
-    proposal: list[str]
+    leads_to: str
+    explained: list[str]
     near: list[Row]
     rest: list[Row]
     missing: int
-    plausible: str
 
 
 def title(of: LimitSuggestion) -> str:
@@ -60,30 +60,41 @@ def found(of: LimitSuggestion) -> Found:
         number=f"{of.limits['max_rows']:,}",
         label=_label(of),
         lead=_lead(of),
-        proposal=of.explain().removesuffix(of.promise_in_words()).splitlines(),
+        leads_to=_leads_to(of),
+        explained=[_no_space(line) for line in of.explain().removesuffix(of.promise_in_words()).splitlines()],
         near=near,
         rest=[row for row in words if row not in near],
         missing=len(rows) - len(worth),
-        plausible=f"{100 * PLAUSIBLE:.0f}%",
     )
 
 
 def _label(of: LimitSuggestion) -> str:
     rows, in_bin, unit = of.limits["max_rows"], of.limits.get("max_per_bin"), sentences.unit(of)
     at_most = "" if in_bin is None or in_bin == rows else f", at most {in_bin:,} of them in one bin"
-    least, most = map(rounded, of.error_interval)
+    return f"{'row' if rows == 1 else 'rows'} per {unit} at most{at_most}"
+
+
+def _leads_to(of: LimitSuggestion) -> str:
+    error, least, most = (rounded(each, 2) for each in (of.error, *of.error_interval))
+    kept = _no_space(kept_in_words(of.kept, *of.kept_interval))
     return (
-        f"{'row' if rows == 1 else 'rows'} per {unit} at most{at_most}. A bin is then off by about {rounded(of.error)} "
-        f"(predicted, {least} to {most}), and about {kept_in_words(of.kept, *of.kept_interval)} of the rows are kept."
+        f"A bin is then off by about {error} ({least} to {most}), and about {kept} of the rows are kept. These are "
+        f"predictions; brackets give {100 * PLAUSIBLE:.0f}% ranges over all tables consistent with the noisy counts."
     )
+
+
+def _no_space(words: str) -> str:
+    """Percentages as a page writes them."""
+    return words.replace(" %", "%")
 
 
 def _lead(of: LimitSuggestion) -> str:
     bins = f" ({of.layout.bins:,} bins)" if of.layout.bins > 1 else ""
+    paid = "that was charged to the budget" if of.ledger else "of its own"
     return (
         f"Suggested limits on rows per {sentences.unit(of)} for {_question(of)}{bins}, from a small private release "
-        "that was charged to the budget. Fewer rows: rows go missing. More rows: more noise. The limits balance both. "
-        "The table itself is a separate release."
+        f"{paid}. Fewer rows: rows go missing. More rows: more noise. The limits balance both. The table itself is a "
+        "separate release."
     )
 
 
@@ -108,7 +119,7 @@ def facts(of: LimitSuggestion) -> list[tuple[str, str]]:
 
 
 def _row(row: Any, *, proposed: bool) -> Row:
-    kept = kept_in_words(row["kept"], row["kept_low"], row["kept_high"]).replace(" %", "%").replace(" ", "\u00a0")
+    kept = _no_space(kept_in_words(row["kept"], row["kept_low"], row["kept_high"])).replace(" ", "\u00a0")
     errors = tuple(rounded(row[name], 3) for name in ("bias", "noise", "error"))
     return Row(f"{row['max_rows']:,}", (f"{row['max_per_bin']:,}", kept, *errors), proposed)
 

@@ -67,7 +67,7 @@
       lines.push(line);
     }
     if (view.hasBetter) lines.push(element("p", "", `denoised: ${view.measures[0].text(view.measures[0].better(k))}`));
-    if (view.maybeZero(k)) lines.push(element("p", "quiet", "cannot be told from zero"));
+    if (view.maybeZero(k)) lines.push(element("p", "quiet", "may be zero"));
     return lines;
   };
 
@@ -78,7 +78,7 @@
     const items = [];
     if (layout === "heat" || layout === "map") items.push([rampOf(view.table.shades, view.measures[0].tick)]);
     if (layout === "spread") items.push([sample("dot"), view.measures.filter((m) => m.drawn).map((m) => m.title).join(" · ")], [sample("range"), "95% interval"]);
-    if (view.table.counts && !view.better && layout !== "map" && layout !== "line" && zeros()) items.push([sample("empty"), "cannot be told from zero"]);
+    if (view.table.counts && !view.better && layout !== "map" && layout !== "line" && zeros()) items.push([sample("empty"), "may be zero"]);
     if (layout === "map" || layout === "line" || (layout === "heat" && !numbered)) items.push(["Point at a place to read its number."]);
     legendOf(...items);
   };
@@ -163,7 +163,7 @@
     const m = view?.measures[0], parts = [table.cells === 1 ? "1 number." : `${whole.format(table.cells)} numbers.`];
     if (table.half) parts.push(`Each is within ± ${m ? m.text(table.half) : table.half} of the count, 95% of the time.`);
     const many = m && table.counts ? zeros() : 0;
-    if (many) parts.push(`${whole.format(many)} of them cannot be told from zero.`);
+    if (many) parts.push(`${whole.format(many)} of them may be zero.`);
     if (table.error) parts.push(`Denoised: the error of a number is ${table.error}.`);
     if (table.better === false) parts.push("Denoising shows no clear improvement here, so these are as published.");
     return parts.join(" ");

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 from numpy.typing import ArrayLike
 
 from leastnoise._support import csv_text
-from leastnoise._support.text import about, digits_beside, percent, percent_at_most, rounded
+from leastnoise._support.text import about, digits_beside, percent_at_most, rounded
 from leastnoise._support.validation import Floats
 from leastnoise.domain.product import alike_in_words, differ_by_case
+from leastnoise.pictures.captions import in_percent
 from leastnoise.privacy.guarantees import ApproxDP, GaussianDP, PureDP
 from leastnoise.releases import labels
 from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
@@ -26,6 +27,7 @@ from leastnoise.releases.table_set import table_name
 from leastnoise.report.shown import MAX_CELLS_SHOWN, Shown, ShownTable
 
 MAX_COLUMNS_IN_TITLE = 6
+MAX_DOTS = 60  # of a line; more are a line of steps in a band
 PAPERS = {
     "gaussian": "B. Balle and Y.-X. Wang. Improving the Gaussian Mechanism for Differential Privacy: Analytical "
     "Calibration and Optimal Denoising. International Conference on Machine Learning, 2018.",
@@ -139,14 +141,21 @@ def _shared_weight(of: Promised) -> str:
 def caption(shown: Shown) -> str:
     """What marks are, and what is not in the numbers."""
     of, said = shown.of, []
-    if isinstance(of, Published) and _has_intervals(shown):
-        marks = {"one": "±", "line": "Bars", "spread": "Bands"}.get(shown.tables[0].layout, "Brackets")
+    if _has_intervals(shown):
+        marks = "Brackets and bands" if len(shown.tables) > 1 else _marks(shown.tables[0])
         said.append(f"{marks}: 95% margin of error.")
     if len(shown.tables) > 1:
         said.append("The tables are consistent: adding up one gives exactly the totals in the others.")
     if shown.estimate is not None and _has_intervals(shown) and shown.tables[0].better is not False:
         said.append("Margins are those of the published numbers.")
     return " ".join([*said, left_out(of)]).strip()
+
+
+def _marks(table: ShownTable) -> str:
+    """How the drawings show an interval."""
+    if table.layout == "line":
+        return "Bars" if table.cells <= MAX_DOTS else "Band"
+    return {"one": "±", "spread": "Bands"}.get(table.layout, "Brackets")
 
 
 def _has_intervals(shown: Shown) -> bool:
@@ -309,15 +318,14 @@ def facts(shown: Shown) -> list[tuple[str, str]]:
         rows.append(("statistics", "; ".join(f"{figure.name}: {of.meaning(figure)}" for figure in of.figures)))
     if of.limits:
         rows.append(("limits", ", ".join(f"{name.replace('_', ' ')} {value:,}" for name, value in of.limits.items())))
-    return [*rows, *([("question", of.query)] if of.query else [])]
+    told = [] if isinstance(of, Estimate) else [("errors", of.errors_in_words()), ("why this noise", of.note)]
+    return [*rows, *((name, words) for name, words in [*told, ("question", of.query)] if words)]
 
 
 def _noise(shown: Shown) -> list[tuple[str, str]]:
     of = shown.of
     if isinstance(of, CrosstabsRelease):
-        stds = [table.std for table in shown.tables if table.std is not None]
-        ends = list(dict.fromkeys((rounded(min(stds)), rounded(max(stds)))))
-        return [("noise", f"{of.mechanism.capitalize()}, standard deviation of a number {' to '.join(ends)}")]
+        return [("noise", f"{of.mechanism.capitalize()}, {_spread(shown)}")]
     if not isinstance(of, Published):
         return []
     rows = [("noise", f"{of.mechanism.capitalize()}, {of.spread_in_words()}")]
@@ -334,11 +342,29 @@ def _noise(shown: Shown) -> list[tuple[str, str]]:
 
 
 def noise(shown: Shown) -> list[str]:
-    """How far off the numbers are, and why they have this noise."""
+    """What the noise is, and how far off all numbers together are."""
     of = shown.of
     if isinstance(of, Estimate):
         return []
-    return [sentence for sentence in (_divided(of), of.errors_in_words(), of.note) if sentence]  # type: ignore[attr-defined]
+    if isinstance(of, QuantileRelease):
+        chosen = "Quantiles were chosen at random near the true ones, by the exponential mechanism."
+        return [chosen, f"A rank is typically off by {rounded(of.std, 2)} rows where rows lie densely."]
+    drawn = [f"{of.mechanism.capitalize()} noise, {_spread(shown)}, drawn once.", _divided(of)]  # type: ignore[attr-defined]
+    if isinstance(of, Release) and of.threshold is None and of.bins > 1:
+        every = of.distribution.half_width(0.95, of.bins)
+        drawn.append(f"All {of.bins:,} numbers together are within ±\u00a0{rounded(every, 3)}, 95% of the time.")
+    return [sentence for sentence in drawn if sentence]
+
+
+def _spread(shown: Shown) -> str:
+    of = shown.of
+    if isinstance(of, SummaryRelease):
+        return "divided among the statistics"
+    if isinstance(of, CrosstabsRelease):
+        stds = [table.std for table in shown.tables if table.std is not None]
+        ends = dict.fromkeys(rounded(std, 3) for std in (min(stds), max(stds)))
+        return f"standard deviation of a number {' to '.join(ends)}"
+    return of.spread_in_words(3)  # type: ignore[attr-defined, no-any-return]
 
 
 def _divided(of: Any) -> str:
@@ -363,8 +389,8 @@ def curves(of: CrosstabsRelease) -> str:
 
 
 ZERO = (
-    "A number whose 95% interval reaches down to zero cannot be told from zero, and is marked. At most about 1 in 40 "
-    "truly empty cells escapes the mark."
+    "A number whose 95% interval reaches down to zero is marked: it may be zero. At most about 1 in 40 truly empty "
+    "cells escapes the mark."
 )
 
 
@@ -419,7 +445,7 @@ def estimators(shown: Shown) -> list[Estimator]:
     made = []
     for name, error, share in [(mixture, estimate.rmse, None), *rows]:
         digits = 4 if name == "as published" else digits_beside(error, estimate.std)
-        weight = percent(share) if share else ""
+        weight = in_percent(share, 3) if share else ""
         words = name.replace("_", " ")
         made.append(Estimator(words, ESTIMATORS.get(name, ""), rounded(error, digits), weight, name == mixture))
     return made
