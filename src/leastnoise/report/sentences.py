@@ -318,7 +318,9 @@ def facts(shown: Shown) -> list[tuple[str, str]]:
         rows.append(("statistics", "; ".join(f"{figure.name}: {of.meaning(figure)}" for figure in of.figures)))
     if of.limits:
         rows.append(("limits", ", ".join(f"{name.replace('_', ' ')} {value:,}" for name, value in of.limits.items())))
-    told = [] if isinstance(of, Estimate) else [("errors", of.errors_in_words()), ("why this noise", of.note)]
+    told: list[tuple[str, str]] = []
+    if not isinstance(of, Estimate):
+        told = [("errors", of.errors_in_words()), ("why this noise", of.note)]  # type: ignore[attr-defined]
     return [*rows, *((name, words) for name, words in [*told, ("question", of.query)] if words)]
 
 
