@@ -178,7 +178,7 @@ def test_wrong_sums_are_found_though_the_chain_holds(
     budget = ln.Budget.open(spent)
     row = Row(13, "2026-01-01T00:00:00+00:00", kind, release, "q", "n", "", "", cost, spent_after)
     with pytest.raises(errors.NotProved, match="Entry 13 may not follow"):
-        budget._account.ledger.append(lambda state, reader: row)
+        budget._ledger.append(lambda state, reader: row)
     forge(spent, row)
     for look in (budget.verify, lambda: budget.remaining, lambda: spend(budget, share=0.01)):
         with nothing_drawn(), pytest.raises(errors.LedgerBroken, match="entry 13 "):

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.curator.budget import account, sqlite_store
+from leastnoise.curator.budget import sqlite_store
+from leastnoise.curator.budget.budget import CLOCK
 from leastnoise.curator.budget.state import Row
 from leastnoise.curator.budget.terms import Cost
 from ledger_faults import edit, forge, nothing_drawn
@@ -109,7 +110,7 @@ def test_people_and_expiry_are_kept_to(budget: ln.Budget, monkeypatch: pytest.Mo
 
 def test_a_clock_that_is_behind_pays_nothing(budget: ln.Budget, monkeypatch: pytest.MonkeyPatch) -> None:
     spend(budget, share=0.1)
-    monkeypatch.setattr(sqlite_store, "_now", lambda: datetime.now(UTC) - account.CLOCK - timedelta(minutes=1))
+    monkeypatch.setattr(sqlite_store, "_now", lambda: datetime.now(UTC) - CLOCK - timedelta(minutes=1))
     with nothing_drawn(), pytest.raises(errors.BudgetClosed, match="clock"):
         spend(budget, share=0.1)
     budget.close(reason="the last entry was dated wrongly")
@@ -187,12 +188,12 @@ def test_wrong_entries_are_found_though_the_chain_holds(
     budget: ln.Budget, kind: str, release: str, cost: Cost, spent: Cost, of: str
 ) -> None:
     """Of a budget with a reserve for none: 20 % are allocated, and nothing is spent."""
-    part = budget.allocate("part", share=0.2)._account.id
+    part = budget.allocate("part", share=0.2)._id
     names = {"PART": part}
     row = Row(2, "2026-01-01T00:00:00+00:00", kind, names.get(release, release), "q", "", "", "", cost, spent,
               names.get(of, of), "")  # fmt: skip
     with pytest.raises(errors.NotProved, match="Entry 2 may not follow"):
-        budget._account.ledger.append(lambda state, reader: row)
+        budget._ledger.append(lambda state, reader: row)
     forge(budget.path, row)
     with pytest.raises(errors.LedgerBroken, match="entry 2 "):
         budget.verify()

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise.curator.budget.kinds import plan
+from leastnoise.curator.budget.ledger import next_entry
 from leastnoise.curator.budget.state import State, WrongEntry, fold
 from leastnoise.curator.budget.terms import Terms
 from leastnoise.curator.queries.query import Query
@@ -231,14 +232,14 @@ def test_a_plan_is_changed_while_nothing_is_paid(budget: ln.Budget) -> None:
 
 @pytest.mark.parametrize("forged", ["paid before", "more mu", "other epsilon", "no terms", "of an account", "closed"])
 def test_a_forged_change_of_terms_is_not_accepted(budget: ln.Budget, forged: str) -> None:
-    account, texts = budget._account, Terms.of(epsilon=2, delta=0).to_texts()
+    texts = Terms.of(epsilon=2, delta=0).to_texts()
 
     def stored(state: State, texts: Any, of: str = "") -> list[Any]:
-        with account.ledger.store.reading() as reader:
-            row = account.entry(state, reader, "terms", "", "words", terms=texts)._replace(account=of)
+        with budget._ledger.store.reading() as reader:
+            row = next_entry(state, reader, "terms", "", "words", terms=texts)._replace(account=of)
         return [*row.to_fields(), row.hash_after(state.head.hash)]
 
-    assert fold(account.state(), [stored(account.state(), texts)]).terms.laplace_only
+    assert fold(budget._state(), [stored(budget._state(), texts)]).terms.laplace_only
     if forged == "paid before":
         ln.release([1.0], sensitivity=1, budget=budget, share=0.1)
     if forged == "closed":
@@ -249,7 +250,7 @@ def test_a_forged_change_of_terms_is_not_accepted(budget: ln.Budget, forged: str
         texts = Terms.of(epsilon=3, delta=0).to_texts()
     if forged == "no terms":
         texts = {"epsilon": "2"}
-    state = account.state()
+    state = budget._state()
     with pytest.raises(WrongEntry):
         fold(state, [stored(state, texts, "x" if forged == "of an account" else "")])
-    assert state == account.state()  # which nothing has changed
+    assert state == budget._state()  # which nothing has changed

@@ -1,17 +1,14 @@
 """The durable ledger of what was spent.
 
-terms.py            the arithmetic: caps, costs, what composes adaptively, what it promises, what is left
-shares.py           shares as people write them
-state.py            what a ledger says: a fold over its entries (entry_row.py: one entry, and the chain of hashes)
+terms.py            the arithmetic: caps, costs, what composes adaptively, what it promises, what is left; shares
+state.py            what a ledger says: a fold over its entries
 ledger.py           reading a ledger, and adding an entry, wherever it is kept: sqlite_store.py, postgres_store.py
 opening.py          the terms that are asked for, and those of the ledger
-account.py          the budget itself, or an allocation of it (allocations.py)
+budget.py           Budget, the whole or an allocation of it (allocations.py): what it says, and what is written to it
 history.py          the entries as people read them, and print(budget)
-debit.py            the debit of one release, and the refusal of what would overspend
-budget.py           Budget: open, remaining, history, verify, expect, allocate
-charge.py           decide, pay, and only then draw: how releases reach a budget
+deciding.py         which noise a request gets, and what it costs; of unknown keys: deciding_keys.py
+charge.py           what a release costs, and the one way by which it is paid
 kinds.py            the two kinds of budget, and which has less noise
-purchase.py         which noise a budget buys
 moving.py           from a file to a server
 """
 

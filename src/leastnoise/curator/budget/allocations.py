@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from leastnoise import errors
 from leastnoise.curator.budget.charge import check_fits
-from leastnoise.curator.budget.ledger import Reader
+from leastnoise.curator.budget.ledger import Reader, next_entry
 from leastnoise.curator.budget.state import Allocation, Row, State, checked_line
 from leastnoise.curator.budget.terms import Share, share_of
 
@@ -112,23 +112,38 @@ def allocate(
     note: str,
 ) -> Budget:
     """See `Budget.allocate`."""
-    account = budget._account
     facts = {"people": checked_people(people), "note": checked_line("note", note, needed=False)}
     words, own_id = checked_name(name), secrets.token_hex(8)
-    cost = account.terms.allocation_share(share_of(share))
+    cost = budget.terms.allocation_share(share_of(share))
     checked_expiry(expires, datetime.now(UTC))  # a mistake in it is refused before anything is looked at
 
     def make(state: State, reader: Reader) -> Row:
-        account.check_open(state, reader)
+        budget._check_open(state, reader)
         _refuse_second(state, words)
-        above = state.allocation(account.id).expires_at if account.id else None
+        above = state.allocation(budget._id).expires_at if budget._id else None
         moments = [each for each in (checked_expiry(expires, reader.now), above) if each is not None]
         until = min(moments).isoformat(timespec="seconds") if moments else None
-        check_fits(cost, state.spent[account.id], account.terms, account.name)
-        return account.entry(state, reader, "allocate", own_id, words, cost, account.id, expires=until, **facts)
+        check_fits(cost, state.spent[budget._id], budget.terms, budget.name)
+        return next_entry(state, reader, "allocate", own_id, words, cost, budget._id, expires=until, **facts)
 
-    account.append(make)
+    budget._append(make)
     return budget.allocation(words)
+
+
+def check_spendable(allocation: Allocation, reader: Reader) -> None:
+    """Refuse a debit of an allocation that was returned or expired, or that is for others."""
+    if allocation.returned:
+        raise errors.BudgetClosed(f"The allocation {allocation.name!r} was returned, so nothing can be paid from it.")
+    if allocation.expires_at is not None and reader.now >= allocation.expires_at:
+        raise errors.BudgetClosed(
+            f"The allocation {allocation.name!r} expired on {allocation.expires_at:%Y-%m-%d %H:%M} UTC, so nothing can "
+            "be paid from it. What it did not use can be returned."
+        )
+    if allocation.people and reader.who not in allocation.people:
+        raise errors.LedgerForbidden(
+            f"The allocation {allocation.name!r} is for {', '.join(allocation.people)}, and you are {reader.who}. "
+            "Nothing was debited and nothing released."
+        )
 
 
 def _refuse_second(state: State, name: str) -> None:
@@ -143,17 +158,17 @@ def _refuse_second(state: State, name: str) -> None:
 
 def return_unused(budget: Budget, *, note: str) -> None:
     """See `Budget.return_unused`."""
-    account, words = budget._account, checked_line("note", note, needed=False)
-    if not account.id:
+    words = checked_line("note", note, needed=False)
+    if not budget._id:
         raise errors.InvalidParameter("Only an allocation can be returned, and this is a budget of its own.")
 
     def make(state: State, reader: Reader) -> Row:
-        mine = state.allocation(account.id)
+        mine = state.allocation(budget._id)
         _check_returnable(mine, state)
         back = mine.spent - mine.caps
-        return account.entry(state, reader, "return", mine.id, mine.name, back, mine.parent, note=words)
+        return next_entry(state, reader, "return", mine.id, mine.name, back, mine.parent, note=words)
 
-    account.append(make)
+    budget._append(make)
 
 
 def _check_returnable(mine: Allocation, state: State) -> None:

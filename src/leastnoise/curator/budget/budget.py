@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,13 +15,11 @@ from leastnoise._support.runtime import user_stacklevel
 from leastnoise._support.text import percent
 from leastnoise._support.validation import Number
 from leastnoise.curator.budget import allocations, kinds
-from leastnoise.curator.budget.account import Account
-from leastnoise.curator.budget.allocations import named
-from leastnoise.curator.budget.charge import BudgetExpectation, Debit, check_same_neighbours
+from leastnoise.curator.budget.charge import BudgetExpectation, Debit, check_same_labels, check_same_neighbours
 from leastnoise.curator.budget.deciding import decide
 from leastnoise.curator.budget.history import Entry, statement
-from leastnoise.curator.budget.ledger import Reader
-from leastnoise.curator.budget.opening import AskedTerms, open_ledger, reopened
+from leastnoise.curator.budget.ledger import Ledger, Make, Reader, next_entry
+from leastnoise.curator.budget.opening import AskedTerms, open_ledger
 from leastnoise.curator.budget.state import Allocation, Row, State, checked_line
 from leastnoise.curator.budget.terms import Cost, Remaining, Share, Terms
 from leastnoise.curator.budget.terms import strength as strength_of
@@ -28,6 +27,8 @@ from leastnoise.curator.request import PrivacyRequest
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.strength import Strength
 from leastnoise.privacy.vector_noise import VectorPlanner
+
+CLOCK = timedelta(minutes=5)  # by which two clocks may differ
 
 
 class Budget:
@@ -42,10 +43,14 @@ class Budget:
     >>> folder.cleanup()
     """
 
-    __slots__ = ("_account", "_file")
+    __slots__ = ("_file", "_id", "_ledger", "_name", "_terms", "_whole")
 
-    def __init__(self, account: Account) -> None:
-        self._account = account
+    def __init__(self, ledger: Ledger, allocation: Allocation | None = None) -> None:
+        self._ledger = ledger
+        self._whole = ledger.state().terms
+        self._id, self._name, self._terms = "", ledger.store.name, self._whole
+        if allocation is not None:
+            self._id, self._name, self._terms = allocation.id, allocation.name, self._whole.part_of(allocation.caps)
         self._file = ""  # where the command line writes what is released next
 
     @classmethod
@@ -93,9 +98,8 @@ class Budget:
             neighbours=neighbours,
             releases=releases,
         )
-        account = reopened(Account(open_ledger(path, asked)), asked)
-        asked.check(account.ledger.store.location, account.terms, account.state())
-        opened = cls(account)
+        opened = cls(open_ledger(path, asked))._reopened(asked)
+        asked.check(opened.location, opened.terms, opened._state())
         if releases is not None:
             opened._warn_if_wasteful()
         return opened if allocation is None else opened.allocation(allocation)
@@ -103,12 +107,12 @@ class Budget:
     @property
     def terms(self) -> Terms:
         """The limits, and whom they protect."""
-        return self._account.terms
+        return self._terms
 
     @property
     def path(self) -> Path:
         """Where the ledger lies, if it is a file."""
-        path: Path | None = getattr(self._account.ledger.store, "path", None)
+        path: Path | None = getattr(self._ledger.store, "path", None)
         if path is None:
             raise AttributeError(f"The budget {self.name!r} is in no file; its `location` says where it is.")
         return path
@@ -116,12 +120,12 @@ class Budget:
     @property
     def location(self) -> str:
         """Where the ledger is, a path or an address; without a password."""
-        return self._account.ledger.store.location
+        return self._ledger.store.location
 
     @property
     def name(self) -> str:
         """What the budget is called: by its file, by its name on the server, or as an allocation."""
-        return self._account.name
+        return self._name
 
     @property
     def remaining(self) -> Remaining:
@@ -131,17 +135,17 @@ class Budget:
     @property
     def unit(self) -> str | None:
         """Whom the budget protects: as opened, or as its first release named it; None before either."""
-        return self._account.state().unit
+        return self._state().unit
 
     @property
     def table(self) -> str | None:
         """The table that the budget is about: as opened, or as its first release named it; None before either."""
-        return self._account.state().table
+        return self._state().table
 
     @property
     def closed(self) -> bool:
         """Whether nothing is released until `reopen`."""
-        return self._account.state().closing is not None
+        return self._state().closing is not None
 
     def close(self, *, reason: str) -> None:
         """Refuse every release from now on, allocations' too, until `reopen`.
@@ -153,9 +157,9 @@ class Budget:
         def make(state: State, reader: Reader) -> Row:
             if state.closing is not None:
                 raise errors.InvalidParameter(f"The budget {self.name!r} is closed already.")
-            return self._account.entry(state, reader, "close", "", words)
+            return next_entry(state, reader, "close", "", words)
 
-        self._account.append(make)
+        self._append(make)
 
     def reopen(self, *, reason: str) -> None:
         """Allow releases again after rows could not be read, once it is known why, or after `close`.
@@ -169,9 +173,9 @@ class Budget:
         def make(state: State, reader: Reader) -> Row:
             if state.closing is None:
                 raise errors.InvalidParameter(f"The budget {self.name!r} is not closed. Nothing has to be reopened.")
-            return self._account.entry(state, reader, "reopen", state.closing.release, words)
+            return next_entry(state, reader, "reopen", state.closing.release, words)
 
-        self._account.append(make)
+        self._append(make)
 
     def allocate(
         self,
@@ -196,8 +200,8 @@ class Budget:
     @property
     def allocations(self) -> list[Allocation]:
         """The parts of this budget, and theirs, in the order in which they were made."""
-        within, found = {self._account.id}, []
-        for each in self._account.state().allocations:
+        within, found = {self._id}, []
+        for each in self._state().allocations:
             if each.parent in within:
                 within.add(each.id)
                 found.append(each)
@@ -208,7 +212,7 @@ class Budget:
 
         - `name`: as it was given to `allocate`.
         """
-        return Budget(Account(self._account.ledger, named(self.allocations, name, self.name)))
+        return Budget(self._ledger, allocations.named(self.allocations, name, self.name))
 
     def return_unused(self, *, note: str = "") -> None:
         """End this allocation: what it has not spent goes back to what it was a part of.
@@ -222,14 +226,25 @@ class Budget:
 
         Of a budget with allocations theirs too, by their names; of an allocation its own, in parts of the allocation.
         """
-        return self._account.entries()
+        state, rows = self._ledger.checked()
+        self._same_terms(state)
+        if self._id:
+            return [Entry.from_row(row, self.terms) for row in rows if row.account == self._id]
+        names = {"": ""} | {each.id: each.name for each in state.allocations}
+        return [Entry.from_row(row, self.terms, names[row.account]) for row in rows]
 
     def verify(self) -> str:
         """Check the whole ledger: pages, terms, the chain of hashes, all sums and caps. LedgerBroken says which entry.
 
         Returns the hash of the last entry. Written down elsewhere, it shows later whether an old copy was put back.
         """
-        return self._account.verify()
+        ledger = self._ledger
+        if not ledger.store.check_pages():
+            raise ledger.broken("its pages do not fit together")
+        state, _ = ledger.checked()
+        if not state.terms.is_proved():
+            raise ledger.broken("its limit is more than its terms allow")
+        return state.head.hash
 
     def expect(
         self,
@@ -272,23 +287,6 @@ class Budget:
         other = kinds.beside(request, decided.cost, own, lambda asked: decide(asked, planner).plan.error)
         return BudgetExpectation(decided.plan, float(self.terms.share(decided.cost)), left, other)
 
-    def _check(self, debit: Debit) -> None:
-        """Refuse what `_debit` would; nothing is debited."""
-        check_same_neighbours(debit.neighbours, self.terms)
-        self._account.check(replace(debit, file=self._file))
-
-    def _debit(self, debit: Debit) -> None:
-        """Write one release into the ledger; committed when this returns. Only `charge` calls it."""
-        check_same_neighbours(debit.neighbours, self.terms)
-        self._account.debit(replace(debit, file=self._file))
-
-    def _close(self, release: str, why: str) -> None:
-        """Refuse every debit from now on, until `reopen`. Only `charge.Receipt` calls it."""
-        self._account.append(lambda state, reader: self._account.entry(state, reader, "close", release, why))
-
-    def _how_to_reopen(self, closed: str) -> str:
-        return self._account.how_to_reopen(closed)
-
     def __repr__(self) -> str:
         closed = ", closed" if self.closed else ""
         return f"<Budget {self.name!r}: {percent(self.remaining.share, 4)} left{closed}>"
@@ -315,7 +313,7 @@ class Budget:
     @property
     def strength(self) -> Strength:
         """How strong the promise is of all that it allows together, allocations included."""
-        return strength_of(self._account.whole)
+        return strength_of(self._whole)
 
     def _warn_if_wasteful(self) -> None:
         """Warn of a plan that has less noise with the other kind of budget, while that can be chosen."""
@@ -323,9 +321,112 @@ class Budget:
         if found is not None and found.other_is_less and not self._paid():
             warnings.warn(found.in_words(paid=False), errors.Wasteful, stacklevel=user_stacklevel())
 
-    def _paid(self) -> bool:
-        """Whether something was paid or allocated, so that the kind is settled."""
-        return self._account.state().paid
+    # What the ledger says
+
+    def _state(self) -> State:
+        """What it says now, of the terms that this was opened with."""
+        return self._same_terms(self._ledger.state())
+
+    def _same_terms(self, state: State) -> State:
+        if state.terms != self._whole:
+            raise errors.BudgetMismatch(
+                f"The budget {self.location!r} was reopened with other terms since it was opened here, by which noise "
+                "and costs are others. Nothing was debited and nothing released. Open it again."
+            )
+        return state
 
     def _spent(self) -> Cost:
-        return self._account.spent()
+        return self._state().spent[self._id]
+
+    def _paid(self) -> bool:
+        """Whether something was paid or allocated, so that the kind is settled."""
+        return self._state().paid
+
+    # What is written to it. Every entry is made under the writer's lock, from what the ledger says at that moment.
+
+    def _append(self, make: Make) -> State:
+        """Write the entry that `make` returns; committed when this returns."""
+        return self._ledger.append(lambda state, reader: make(self._same_terms(state), reader))
+
+    def _debit(self, debit: Debit) -> None:
+        """Write one release into the ledger; committed when this returns. Only `charge` calls it."""
+        check_same_neighbours(debit.neighbours, self.terms)
+        self._append(partial(self._release, debit))
+
+    def _check(self, debit: Debit) -> None:
+        """Refuse what `_debit` would, by the ledger as it is now; nothing is debited."""
+        check_same_neighbours(debit.neighbours, self.terms)
+        self._ledger.check(lambda state, reader: self._release(debit, self._same_terms(state), reader))
+
+    def _release(self, debit: Debit, state: State, reader: Reader) -> Row:
+        """The entry of one release, where it may follow the last one."""
+        self._check_open(state, reader)
+        check_same_labels(debit.unit, debit.table, {"unit": state.unit, "table": state.table}.get)
+        debit.check(state.spent[self._id], self.terms, self.name)
+        facts = {"note": debit.note, "file": self._file}
+        row = next_entry(state, reader, "release", debit.release, debit.query, debit.cost, self._id, **facts)
+        return row._replace(noise=debit.noise, unit=debit.unit or "", table=debit.table or "")
+
+    def _close(self, release: str, why: str) -> None:
+        """Refuse every debit from now on, until `reopen`. Only `charge.Receipt` calls it."""
+        self._append(lambda state, reader: next_entry(state, reader, "close", release, why))
+
+    def _reopened(self, asked: AskedTerms) -> Budget:
+        """The budget as it is asked for: as the other kind, or with another plan, where nothing was paid yet.
+
+        The terms that it was begun with stay, and an entry says which ones hold from then on.
+        """
+        terms = asked.revised(self._whole)
+        if terms == self._whole or self._paid():
+            return self
+
+        def make(state: State, reader: Reader) -> Row:
+            asked.check(self.location, terms, state)
+            self._check_open(state, reader)
+            if state.paid:
+                raise errors.BudgetMismatch(f"Something was just paid from {self.location!r}, so its terms are fixed.")
+            words = f"{terms.in_words()} (before: {self._whole.in_words()})"
+            return next_entry(state, reader, "terms", "", words, terms=terms.to_texts())
+
+        self._append(make)
+        return Budget(self._ledger)
+
+    # When nothing may be paid
+
+    def _check_open(self, state: State, reader: Reader) -> None:
+        """Refuse a debit whatever it costs: the ledger is closed or moved, its clock is wrong, the allocation ended."""
+        if state.closing is not None:
+            raise self._closed(state.closing)
+        if state.moving is not None:
+            raise errors.BudgetClosed(
+                f"The budget {self.name!r} was moved to {state.moving.query}, and this ledger is sealed. Pay from that "
+                "one."
+            )
+        if state.last is not None and reader.now < datetime.fromisoformat(state.last.created_at) - CLOCK:
+            raise errors.BudgetClosed(
+                f"The clock behind {self.location!r} says {reader.now:%Y-%m-%d %H:%M} UTC, which is before the last "
+                "entry of the ledger. Nothing was debited and nothing released. Set the clock right; if that entry was "
+                "dated wrongly, close and reopen the budget with that as the reason."
+            )
+        if self._id:
+            allocations.check_spendable(state.allocation(self._id), reader)
+
+    def _closed(self, closing: Row) -> errors.BudgetClosed:
+        when = datetime.fromisoformat(closing.created_at)
+        what = f"The budget {self.name!r} was closed on {when:%Y-%m-%d %H:%M} UTC: {closing.query}"
+        if closing.release:
+            return errors.BudgetClosed(self._how_to_reopen(f"{what} (release {closing.release})"))
+        return errors.BudgetClosed(f"{what}. Nothing is released from it until its owner reopens it.")
+
+    def _how_to_reopen(self, closed: str) -> str:
+        return (
+            f"{closed}, so nothing more is released from it. Find out why the rows could not be read and mend it; then "
+            f"{self._reopening}"
+        )
+
+    @property
+    def _reopening(self) -> str:
+        """What to say or type, once its cause is mended."""
+        store = self._ledger.store
+        typed = f"'{store.location}'" if "://" in store.location else store.name
+        return f'say budget.reopen(reason="...") or type: leastnoise budget reopen {typed} --reason "..."'

@@ -48,7 +48,6 @@ class Debit:
     unit: str | None = None
     table: str | None = None
     note: str = ""
-    file: str = ""
 
     def check(self, before: Cost, terms: Terms, budget: str) -> None:
         """Refuse what costs more than is left after those which have spent `before`, or too little of a part.
@@ -147,7 +146,7 @@ class Receipt:
     @property
     def ledger(self) -> str | None:
         """The name of the ledger that has the debit: of its file alone, since folders are nobody's business."""
-        return None if self.budget is None else self.budget._account.ledger.store.name
+        return None if self.budget is None else self.budget._ledger.store.name
 
     def close(self, failed: errors.ReadingFailed) -> errors.ReadingFailed:
         """Close the budget because rows could not be read; what to raise, which is `failed` and what became of it."""

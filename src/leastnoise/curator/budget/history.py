@@ -96,7 +96,7 @@ def statement(budget: Budget) -> str:
     if budget.closed:
         last = [entry for entry in entries if entry.kind == "close"][-1]
         lines.append(f"  CLOSED since {last.created_at:%Y-%m-%d %H:%M} UTC: {last.query}. Mend that; then")
-        lines.append(f"  {budget._account.reopening}")
+        lines.append(f"  {budget._reopening}")
     return "\n".join(lines)
 
 

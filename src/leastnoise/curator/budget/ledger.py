@@ -10,15 +10,26 @@ appends one entry, and commits; it decides nothing. What the entries say, and wh
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from leastnoise import errors
-from leastnoise.curator.budget.state import COLUMNS, Head, Row, State, WrongEntry, WrongTerms, fold
-from leastnoise.curator.budget.terms import can_be_kept
+from leastnoise.curator.budget.state import (
+    COLUMNS,
+    Head,
+    Row,
+    State,
+    WrongEntry,
+    WrongTerms,
+    fold,
+    written_details,
+    written_time,
+)
+from leastnoise.curator.budget.terms import NO_COST, Cost, Terms, can_be_kept
 
 Query = Callable[[str, Sequence[Any]], Iterable[tuple[Any, ...]]]
 LISTED = ", ".join(f'"{name}"' for name in (*COLUMNS, "hash"))
@@ -64,13 +75,22 @@ class Writer(Protocol):
 
 
 class Store(Protocol):
-    """Where one ledger is kept. `name` and `location` are for people: neither has a password in it."""
+    """Where one ledger is kept, if it `exists`. `name` and `location` are for people: neither has a password in it."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def location(self) -> str: ...
+
+    def exists(self) -> bool:
+        """Whether there is something, a ledger or not."""
+
+    def create(self, terms: Terms) -> None:
+        """A new ledger, whole or not at all; FileExistsError if somebody was faster."""
+
+    def check_format(self) -> None:
+        """Refuse what is not there, not ours, or of a newer version."""
 
     def reading(self) -> AbstractContextManager[Reader]:
         """One state of the ledger."""
@@ -89,11 +109,35 @@ MAX_CONFLICTS = 20  # with other writers, after each of which a server takes all
 Make = Callable[[State, Reader], Row]
 
 
+def first_terms(terms: Terms) -> dict[str, str]:
+    """What a new ledger begins with: its own number too, so that entries of another one, even with the same limits, do
+    not continue this chain."""
+    made = datetime.now(UTC).isoformat(timespec="seconds")
+    return {"id": secrets.token_hex(8), "made": made} | terms.to_texts()
+
+
+def next_entry(
+    state: State,
+    reader: Reader,
+    kind: str,
+    release: str,
+    words: str,
+    cost: Cost = NO_COST,
+    account: str = "",
+    **facts: Any,
+) -> Row:
+    """The next entry, of the budget itself where no other account is named. The store says who writes it, and when."""
+    number, at = state.head.number + 1, written_time(reader.now)
+    spent, details = state.spent[account] + cost, written_details({"who": reader.who} | facts)
+    return Row(number, at, kind, release, words, "", "", "", cost, spent, account, details)
+
+
 class Ledger:
     """A ledger that exists, and what it said when it was last looked at."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
+        store.check_format()
         with store.reading() as reader:
             self.terms = self._read_terms(reader)  # that it was begun with
             try:

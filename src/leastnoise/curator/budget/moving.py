@@ -13,9 +13,8 @@ import secrets
 
 from leastnoise import errors
 from leastnoise.curator.budget import postgres_url
-from leastnoise.curator.budget.account import Account
 from leastnoise.curator.budget.budget import Budget
-from leastnoise.curator.budget.ledger import Reader
+from leastnoise.curator.budget.ledger import Reader, next_entry
 from leastnoise.curator.budget.postgres_store import PostgresStore, PostgresWriter
 from leastnoise.curator.budget.state import COLUMNS, Head, Row, State, written_details, written_time
 
@@ -34,16 +33,16 @@ def move(source: str | os.PathLike[str], target: str) -> Budget:
         )
     old = Budget.open(source)
     old.verify()
-    account, store = old._account, PostgresStore(postgres_url.parsed(target))
+    store = PostgresStore(postgres_url.parsed(target))
     if store.exists():
-        return _there_already(account, target, store.location)
-    with store.importing(account.ledger.terms, account.whole) as draft:
-        moved, head = _sealed(account, draft, store.location)
+        return _there_already(old, target, store.location)
+    with store.importing(old._ledger.terms, old.terms) as draft:
+        moved, head = _sealed(old, draft, store.location)
         arrived = moved._replace(
             number=moved.number + 1,
             created_at=written_time(draft.reader.now),
             kind="arrive",
-            query=f"moved from {account.name}",
+            query=f"moved from {old.name}",
             details=written_details({"who": draft.reader.who}),
         )
         draft.insert(moved.to_fields(), head)
@@ -51,7 +50,7 @@ def move(source: str | os.PathLike[str], target: str) -> Budget:
     return Budget.open(target)
 
 
-def _sealed(account: Account, draft: PostgresWriter, target: str) -> tuple[Row, Head]:
+def _sealed(old: Budget, draft: PostgresWriter, target: str) -> tuple[Row, Head]:
     """Copy all entries and seal the file, all under its lock; the entry that seals it, which is not copied."""
 
     def copy(reader: Reader) -> None:
@@ -61,27 +60,27 @@ def _sealed(account: Account, draft: PostgresWriter, target: str) -> tuple[Row, 
 
     def make(state: State, reader: Reader) -> Row:
         copy(reader)
-        return account.entry(state, reader, "move", secrets.token_hex(8), target)
+        return next_entry(state, reader, "move", secrets.token_hex(8), target)
 
-    state = account.state()
+    state = old._state()
     if state.moving is None:
-        state = account.append(make)  # of the terms whose caps the server has
+        state = old._append(make)  # of the terms whose caps the server has
     elif state.moving.query != target:  # only the move that did not arrive can be done again
         raise errors.BudgetClosed(
-            f"The budget {account.name!r} was moved to {state.moving.query}, and this ledger is sealed."
+            f"The budget {old.name!r} was moved to {state.moving.query}, and this ledger is sealed."
         )
     else:
-        with account.ledger.store.reading() as reader:
+        with old._ledger.store.reading() as reader:
             copy(reader)
     assert state.moving is not None
     return state.moving, state.head
 
 
-def _there_already(account: Account, target: str, location: str) -> Budget:
+def _there_already(old: Budget, target: str, location: str) -> Budget:
     """The budget there, if it is this one and arrived, though nobody was told."""
-    moving = account.state().moving
+    moving = old._state().moving
     if moving is not None and moving.query == location:
         there = Budget.open(target)
-        if there._account.ledger.terms == account.ledger.terms:
+        if there._ledger.terms == old._ledger.terms:
             return there
     raise errors.BadOutput(f"There is something at {location!r} already. Nothing was moved. Give another name.")

@@ -14,10 +14,10 @@ from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
 from leastnoise.curator.budget import postgres_url
-from leastnoise.curator.budget.account import Account
-from leastnoise.curator.budget.ledger import Ledger, Reader
+from leastnoise.curator.budget.ledger import Ledger, Store
+from leastnoise.curator.budget.postgres_store import PostgresStore
 from leastnoise.curator.budget.sqlite_store import SqliteStore
-from leastnoise.curator.budget.state import Row, State
+from leastnoise.curator.budget.state import State
 from leastnoise.curator.budget.terms import Terms, strength, typed
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.strength import warn_if_weak
@@ -82,54 +82,14 @@ class AskedTerms:
 
 def open_ledger(place: str | os.PathLike[str], asked: AskedTerms) -> Ledger:
     """The ledger at this path or address; with limits, a new one where there is none yet."""
-    if postgres_url.is_url(place):
-        return _open_postgres(str(place), asked)
-    absolute = absolute_path(place)
-    if asked.has_limits and not os.path.lexists(absolute):
-        terms = _new_terms(asked)
-        with suppress(FileExistsError):  # another process was faster; what its ledger says is compared afterwards
-            SqliteStore.create(absolute, terms.to_texts())
-    return Ledger(SqliteStore(absolute))
-
-
-def _open_postgres(url: str, asked: AskedTerms) -> Ledger:
-    from leastnoise.curator.budget.postgres_store import PostgresStore
-
-    store = PostgresStore(postgres_url.parsed(url))
+    is_url = postgres_url.is_url(place)
+    store: Store = PostgresStore(postgres_url.parsed(str(place))) if is_url else SqliteStore(absolute_path(place))
     if asked.has_limits and not store.exists():
-        terms = _new_terms(asked)
-        with suppress(FileExistsError):
+        terms = asked.terms()
+        warn_if_weak(strength(terms))
+        with suppress(FileExistsError):  # another process was faster; what its ledger says is compared afterwards
             store.create(terms)
-    store.check_format()
     return Ledger(store)
-
-
-def reopened(account: Account, asked: AskedTerms) -> Account:
-    """The account as it is asked for: reopened as the other kind, or with another plan, where nothing was paid yet.
-
-    The terms that it was begun with stay, and an entry says which ones hold from then on.
-    """
-    own, store = account.whole, account.ledger.store
-    asked_terms = asked.revised(own)
-    if asked_terms == own or account.state().paid:
-        return account
-
-    def make(state: State, reader: Reader) -> Row:
-        asked.check(store.location, asked_terms, state)
-        account.check_open(state, reader)
-        if state.paid:
-            raise errors.BudgetMismatch(f"Something was just paid from {store.location!r}, so its terms are fixed.")
-        words = f"{asked_terms.in_words()} (before: {own.in_words()})"
-        return account.entry(state, reader, "terms", "", words, terms=asked_terms.to_texts())
-
-    account.append(make)
-    return Account(account.ledger)
-
-
-def _new_terms(asked: AskedTerms) -> Terms:
-    terms = asked.terms()
-    warn_if_weak(strength(terms))
-    return terms
 
 
 def absolute_path(path: str | os.PathLike[str]) -> Path:

@@ -12,7 +12,7 @@ something of it, so that it takes no longer when there are many.
 The function cannot know what a release truly costs: who has the rows could publish more than was paid for. It keeps the
 account; that what is released is what was paid for is up to the code that releases.
 
-append_entry computes the hash itself from the fields, from the very bytes that `entry_row.chained_hash` hashes, so that
+append_entry computes the hash itself from the fields, from the very bytes that `state.chained_hash` hashes, so that
 no caller can write an entry that `verify` does not accept.
 """
 
@@ -37,7 +37,7 @@ _COSTS = ", ".join(f"fields[{_PLACE[name]}]::numeric" for name in AMOUNTS)
 _SUMS = ", ".join(f"fields[{_PLACE[f'spent_{name}']}]::numeric" for name in AMOUNTS)
 _SPENT = ", ".join(f"e.spent_{name}::numeric" for name in AMOUNTS)
 _FIRST_AMOUNT, _LAST_AMOUNT = _PLACE[AMOUNTS[0]], _PLACE[f"spent_{AMOUNTS[-1]}"]
-_TIME = 'YYYY-MM-DD"T"HH24:MI:SS.MS"+00:00"'  # as `entry_row.written_time` has it
+_TIME = 'YYYY-MM-DD"T"HH24:MI:SS.MS"+00:00"'  # as `state.written_time` has it
 _CLOSINGS = "kind IN ('close', 'reopen')"
 
 

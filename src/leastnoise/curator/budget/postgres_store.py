@@ -14,7 +14,6 @@ No error quotes what the driver or the server wrote: that may hold a password.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from leastnoise import errors
 from leastnoise.curator.budget import postgres_schema
-from leastnoise.curator.budget.ledger import LISTED, Conflict, Reader
+from leastnoise.curator.budget.ledger import LISTED, Conflict, Reader, first_terms
 from leastnoise.curator.budget.postgres_url import Address
 from leastnoise.curator.budget.state import AMOUNTS, COLUMNS, Head, Row, root_hash
 from leastnoise.curator.budget.terms import Terms
@@ -119,8 +118,7 @@ class PostgresStore:
 
     def create(self, terms: Terms) -> None:
         """A new ledger, whole or not at all; FileExistsError if somebody was faster."""
-        made = {"id": secrets.token_hex(8), "made": datetime.now(UTC).isoformat(timespec="seconds")}
-        with self.importing(made | terms.to_texts(), terms):
+        with self.importing(first_terms(terms), terms):
             pass
 
     @contextmanager

@@ -31,8 +31,9 @@ from typing import Any
 
 from leastnoise import errors
 from leastnoise._support import files, outputs
-from leastnoise.curator.budget.ledger import LISTED, Reader
+from leastnoise.curator.budget.ledger import LISTED, Reader, first_terms
 from leastnoise.curator.budget.state import Head, root_hash
+from leastnoise.curator.budget.terms import Terms
 
 FORMAT = 1
 MAX_CELL_BYTES = 2**20  # of a cell, or of a table's definition
@@ -86,16 +87,10 @@ class SqliteWriter:
 
 
 class SqliteStore:
-    """A ledger file that exists."""
+    """A ledger in this file; `exists` says whether something is there."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        if not os.path.lexists(path):
-            raise errors.NoSuchFile(f"There is no ledger {str(path)!r}. Check the path, {BEGIN}", example=LIMITS)
-        with _translated(path), closing(_connect(path, "rw")) as db:
-            db.execute("BEGIN")
-            self._check_format(db)
-            outputs.ledgers.add(str(path))
 
     @property
     def name(self) -> str:
@@ -105,15 +100,27 @@ class SqliteStore:
     def location(self) -> str:
         return str(self.path)
 
-    @staticmethod
-    def create(path: Path, terms: dict[str, str]) -> None:
+    def exists(self) -> bool:
+        """Whether there is a file of this name, ours or not."""
+        return os.path.lexists(self.path)
+
+    def check_format(self) -> None:
+        """Refuse what is not there, not ours, or of a newer version."""
+        path = self.path
+        if not self.exists():
+            raise errors.NoSuchFile(f"There is no ledger {str(path)!r}. Check the path, {BEGIN}", example=LIMITS)
+        with _translated(path), closing(_connect(path, "rw")) as db:
+            db.execute("BEGIN")
+            self._check_format(db)
+            outputs.ledgers.add(str(path))
+
+    def create(self, terms: Terms) -> None:
         """A new ledger, whole or not at all; FileExistsError if somebody was faster.
 
         Written under another name and *linked* into place: unlike a rename, that never replaces a file.
         """
+        path, texts = self.path, first_terms(terms)
         _refuse_network_folder(path)
-        # The ledger's own number: entries of another one, even with the same limits, do not continue this chain.
-        terms = {"id": secrets.token_hex(8), "made": _now().isoformat(timespec="seconds")} | terms
         files.sweep(path)
         unfinished = path.with_name(f".{path.name}.{secrets.token_hex(6)}.unfinished")
         try:
@@ -121,8 +128,8 @@ class SqliteStore:
                 _make_durable(db)
                 db.executescript(f"BEGIN IMMEDIATE; PRAGMA application_id = {_APPLICATION}; {_SCHEMA}")
                 db.execute(f"PRAGMA user_version = {FORMAT}")
-                db.executemany("INSERT INTO terms VALUES (?, ?)", sorted(terms.items()))
-                db.execute("INSERT INTO head VALUES (0, ?)", [root_hash(terms)])
+                db.executemany("INSERT INTO terms VALUES (?, ?)", sorted(texts.items()))
+                db.execute("INSERT INTO head VALUES (0, ?)", [root_hash(texts)])
                 db.execute("COMMIT")
             os.link(unfinished, path)
             files.sync(path.parent)

@@ -26,7 +26,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from leastnoise import errors
-from leastnoise.curator.budget.terms import Cost, Terms
+from leastnoise.curator.budget.terms import NO_COST, Cost, Terms
 
 WORDS = ("number", "made", "kind", "release", "query", "noise", "unit", "table")
 MAX_CHARACTERS = 500  # of a reason or a note
@@ -70,7 +70,7 @@ class Row(NamedTuple):
         if datetime.fromisoformat(fields[1]).tzinfo is None:
             raise ValueError  # no moment, and compared with none
         amounts = [_amount(text) for text in fields[len(WORDS) : -2]]
-        _facts(fields[-1])
+        read_details(fields[-1])
         return cls(*fields[: len(WORDS)], Cost(*amounts[:3]), Cost(*amounts[3:]), *fields[-2:])  # type: ignore[call-arg]
 
     def hash_after(self, previous: str) -> str:
@@ -79,7 +79,7 @@ class Row(NamedTuple):
     @property
     def facts(self) -> Mapping[str, Any]:
         """The details, as values."""
-        return _facts(self.details)
+        return read_details(self.details)
 
 
 @lru_cache(maxsize=1024)  # of most entries they are the same, as details are
@@ -91,7 +91,8 @@ def _amount(text: str) -> int:
 
 
 @lru_cache(maxsize=1024)
-def _facts(details: str) -> dict[str, Any]:
+def read_details(details: str) -> dict[str, Any]:
+    """The facts in `details`; ValueError where they are not as `written_details` writes them."""
     try:
         facts = json.loads(details) if details else {}
     except RecursionError:
@@ -104,7 +105,10 @@ def _facts(details: str) -> dict[str, Any]:
 def written_details(facts: Mapping[str, Any]) -> str:
     """The facts that are there, as `details` has them."""
     there = {name: value for name, value in facts.items() if value}
-    return json.dumps(there, sort_keys=True, separators=(",", ":")) if there else ""
+    return _encode(there) if there else ""
+
+
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode  # once: json.dumps would make one each time
 
 
 def written_time(now: datetime) -> str:
@@ -189,9 +193,6 @@ class Allocation:
         )
 
 
-_NOTHING = Cost()
-
-
 class WrongTerms(Exception):
     """The terms are not as anything here writes them."""
 
@@ -212,7 +213,7 @@ class State:
     head: Head
     caps: dict[str, Cost]  # what each account may spend; "" is the budget itself
     last: Row | None = None
-    spent: dict[str, Cost] = field(default_factory=lambda: {"": _NOTHING})
+    spent: dict[str, Cost] = field(default_factory=lambda: {"": NO_COST})
     parts: dict[str, Allocation] = field(default_factory=dict)  # by account, as they were made
     returned: set[str] = field(default_factory=set)
     releases: set[str] = field(default_factory=set)  # the ids of those that are paid for
@@ -279,7 +280,7 @@ class State:
             return self.closing is None and min(row.cost) >= 0 and self._debits(row)
         if row.kind == "return":
             return self._returns(row)
-        return row.cost == _NOTHING and self._says(row)
+        return row.cost == NO_COST and self._says(row)
 
     def _debits(self, row: Row) -> bool:
         """A release, or an allocation, that is not there yet."""
@@ -289,7 +290,7 @@ class State:
             return new
         new = bool(row.release) and row.release not in self.spent
         self.parts[row.release] = Allocation.made_by(row, self.caps[row.account])
-        self.caps[row.release], self.spent[row.release] = row.cost, _NOTHING
+        self.caps[row.release], self.spent[row.release] = row.cost, NO_COST
         return new
 
     def _says(self, row: Row) -> bool:
@@ -317,7 +318,7 @@ class State:
         if part is None or part.parent != row.account or row.release in self.returned or self.open_parts(row.release):
             return False
         self.returned.add(row.release)
-        return _NOTHING - row.cost == self.caps[row.release] - self.spent[row.release]
+        return NO_COST - row.cost == self.caps[row.release] - self.spent[row.release]
 
     def _changes_terms(self, row: Row) -> bool:
         """Other terms of the same budget, before anything is paid: nobody has relied on those before."""

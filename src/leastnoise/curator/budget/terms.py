@@ -95,6 +95,9 @@ class Cost(NamedTuple):
         return min((share for asked, share in drawn if asked > 0), default=Fraction(0))
 
 
+NO_COST = Cost()
+
+
 @dataclass(frozen=True, slots=True)
 class Terms:
     """The limits of a budget, as typed, and whom it protects. All of epsilon as `pure_epsilon` leaves mu = 0."""

@@ -149,8 +149,8 @@ def test_rows_that_the_owner_writes_wrongly_are_found(server: Server, budget: ln
     spend(budget, share=0.1)
     row = Row(2, "2026-01-01T00:00:00.000+00:00", "return", "x", "q", "", "", "", Cost(), Cost(gaussian=10**29), "", "")
     with pytest.raises(errors.NotProved, match="Entry 2 may not follow"):
-        budget._account.ledger.append(lambda state, reader: row)
-    with budget._account.ledger.store.writing() as writer:
+        budget._ledger.append(lambda state, reader: row)
+    with budget._ledger.store.writing() as writer:
         ((number, before),) = writer.reader.heads()
         writer.append(row.to_fields(), Head(number + 1, row.hash_after(before)))
     with pytest.raises(errors.LedgerBroken, match="entry 2 "):

@@ -114,13 +114,13 @@ def test_no_password_is_shown_anywhere(
         if path.is_file() and path != job_itself:
             assert b"424242" not in path.read_bytes(), path
     budget = ln.Budget.open(url)
-    for shown in (repr(budget), str(budget), budget.location, repr(budget._account.ledger.store._address)):  # type: ignore[attr-defined]
+    for shown in (repr(budget), str(budget), budget.location, repr(budget._ledger.store._address)):  # type: ignore[attr-defined]
         assert "424242" not in shown
     assert "by a job" in [entry.note for entry in budget.history()]
     import pickle
 
     with pytest.raises(TypeError, match="password"):
-        pickle.dumps(budget._account.ledger.store._address)  # type: ignore[attr-defined]
+        pickle.dumps(budget._ledger.store._address)  # type: ignore[attr-defined]
 
 
 def run_here(words: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> tuple[int, str]:
@@ -159,7 +159,7 @@ def test_whatever_is_wrong_is_refused_clearly(
     refused(server.url("foreign"), errors.NotOurs, "newer", **limits)
     # a clock that is behind
     monkeypatch.setattr(
-        "leastnoise.curator.budget.account.CLOCK", -np.timedelta64(1, "D").astype("timedelta64[ms]").item()
+        "leastnoise.curator.budget.budget.CLOCK", -np.timedelta64(1, "D").astype("timedelta64[ms]").item()
     )
     spend_first = ln.Budget.open(server.url(name))
     spend(spend_first, share=0.01)
