@@ -52,6 +52,7 @@ _MEANINGS = {
     "bins": "bins is how many numbers are published: a whole number >= 1.",
     "steps": "steps is how many releases there are: a whole number >= 1.",
     "times": "times is how often a guarantee is repeated: a whole number >= 1.",
+    "domain_size": "domain_size is the public number of bins, occupied or not: a whole number >= 1.",
     "sampling": "sampling is the chance that a unit takes part in a step: a number above 0 and at most 1.",
 }
 _EXAMPLES: dict[str, float] = {
@@ -64,6 +65,7 @@ _EXAMPLES: dict[str, float] = {
     "share": 0.25,
     "others": 0.1,
     "steps": 1000,
+    "domain_size": 10**12,
     "sampling": 0.01,
 }
 

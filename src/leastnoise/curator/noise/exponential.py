@@ -16,11 +16,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import arb, ctx, fmpq
+from flint import arb, ctx
 from numpy.typing import NDArray
 
-from leastnoise.curator.noise.lazy_uniform import GUARD_BITS, MAX_BITS, Uniform, decide_floor
-from leastnoise.errors import NotProved
+from leastnoise.curator.noise.lazy_uniform import GUARD_BITS, Uniform, ball, decide_floor
 
 FAR = 60.0  # exponents above the least that are bounded first; their share is below e^-59 times their weight
 _PATIENCE = 4  # words of the uniform number that are read before the far pieces are computed one by one
@@ -48,7 +47,7 @@ def choose(pieces: Pieces, rate: Fraction) -> tuple[int, int]:
         """With r = e^-slope, P[place >= j] = (r^j - r^n)/(1 - r^n), so 1 - u (1 - r^n) = r^place inverts it."""
         if not slope:
             return u * count
-        return -(u * (-_ball(slope * count)).expm1()).log1p() / _ball(slope)
+        return -(u * (-ball(slope * count)).expm1()).log1p() / ball(slope)
 
     return piece, decide_floor(Uniform(), place, least=0, most=count - 1)
 
@@ -63,31 +62,27 @@ def masses(pieces: Pieces, rate: Fraction, places: Any = None) -> list[arb]:
 
 def _mass(pieces: Pieces, rate: Fraction, least: int, place: int) -> arb:
     """weight * e^-(rate (start - least)) * (1 + r + ... + r^(count - 1)), r = e^-(rate step)."""
-    first = arb(int(pieces.weights[place])) * (-_ball(rate * (int(pieces.starts[place]) - least))).exp()
+    first = arb(int(pieces.weights[place])) * (-ball(rate * (int(pieces.starts[place]) - least))).exp()
     count, slope = int(pieces.counts[place]), rate * int(pieces.steps[place])
     if count == 1:
         return first
     if not slope:
         return first * count
-    return first * (-_ball(slope * count)).expm1() / (-_ball(slope)).expm1()
+    return first * (-ball(slope * count)).expm1() / (-ball(slope)).expm1()
 
 
 def _choose_piece(pieces: Pieces, rate: Fraction) -> int:
     """By inversion of the cumulative sum: near pieces first, in their order, and far ones after them."""
     uniform = Uniform()
     near, far_weight = _near(pieces, rate)
-    while uniform.bits <= MAX_BITS:
+    found = None
+    while found is None:
         uniform.extend()
         if uniform.bits > 64 * _PATIENCE and far_weight:
             far = np.setdiff1d(np.arange(len(pieces.starts)), near)
             near, far_weight = np.concatenate([near, far]), 0.0  # in the same order: the bits that were read stay
         found = _located(pieces, rate, near, far_weight, uniform)
-        if found is not None:
-            return found
-    raise NotProved(
-        f"A draw stayed undecided after {uniform.bits} random bits. By chance that never happens, so the source of "
-        "randomness is broken, and noise from it would hide nobody. Nothing was drawn; check the entropy source."
-    )
+    return found
 
 
 def _near(pieces: Pieces, rate: Fraction) -> tuple[NDArray[Any], float]:
@@ -121,8 +116,3 @@ def _located(pieces: Pieces, rate: Fraction, near: NDArray[Any], far_weight: flo
             else:
                 return None
     return int(near[low]) if low < len(ends) else None  # beyond the near ones: which far one is not known yet
-
-
-def _ball(number: Fraction | int) -> arb:
-    exact = Fraction(number)
-    return arb(fmpq(exact.numerator, exact.denominator))

@@ -19,6 +19,7 @@ from flint import arb
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from leastnoise._support import validation
 from leastnoise.curator.noise import entropy, inverse_cdf, lazy_uniform
 from leastnoise.curator.noise.inverse_cdf import Doubles, MagnitudeDistribution, Progress
 from leastnoise.errors import InvalidParameter, WrongType
@@ -56,7 +57,7 @@ def tail_gaussian(sigma: Fraction | float, at_least: int, size: int) -> NDArray[
     def value(p: arb) -> arb:
         return inverse_cdf.exact_magnitude(ABSOLUTE_NORMAL, scale, survival(scale, least) * p)
 
-    word = entropy.words(inverse_cdf.checked_size(size)).tolist()
+    word = entropy.words(validation.integer("size", size, least=0)).tolist()
     # A prefix's ball may reach beyond P = 1, where |K| would be least - 1: that cannot be, hence the clamp.
     draws = [
         lazy_uniform.decide_floor(lazy_uniform.Uniform(w >> 1, 63), value, least=least) * (1 - 2 * (w & 1))

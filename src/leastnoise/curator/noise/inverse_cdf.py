@@ -42,6 +42,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from leastnoise._support import validation
 from leastnoise.curator.noise import entropy, lazy_uniform
 from leastnoise.errors import InvalidParameter, NotProved, OutOfRange, WrongType
 
@@ -76,7 +77,7 @@ def draw(
 
     `progress` is called after each few thousand draws with how many more are done.
     """
-    out = np.empty(checked_size(size), dtype=np.int64)
+    out = np.empty(validation.integer("size", size, least=0), dtype=np.int64)
     enclosures = _Enclosures.of(distribution, scale)
     for start in range(0, out.size, DRAWS_PER_CHUNK):
         chunk = out[start : start + DRAWS_PER_CHUNK]
@@ -210,15 +211,3 @@ def scale_in_steps(name: str, value: Any) -> Fraction:
             "wrapped one would leak. Use a coarser grid."
         )
     return scale
-
-
-def checked_size(size: Any) -> int:
-    """How many draws."""
-    if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 0:
-        raise InvalidParameter(
-            f"size must be an integer, zero or more. Got {size!r} instead.",
-            parameter="size",
-            value=size,
-            example={"size": 10},
-        )
-    return int(size)

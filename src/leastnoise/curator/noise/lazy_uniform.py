@@ -34,7 +34,13 @@ class Uniform:
     bits: int = 0
 
     def extend(self) -> None:
-        """Read 64 more of its bits."""
+        """Read 64 more of its bits; NotProved where chance never needs as many."""
+        if self.bits + 64 > MAX_BITS:
+            raise NotProved(
+                f"A draw stayed undecided after {self.bits} random bits. By chance that never happens, so the source "
+                "of randomness is broken, and noise from it would hide nobody. Nothing was drawn; check the entropy "
+                "source."
+            )
         self.prefix = self.prefix << 64 | int(entropy.words(1)[0])
         self.bits += 64
 
@@ -49,7 +55,7 @@ def decide_floor(uniform: Uniform, quantity: Callable[[arb], arb], *, least: int
 
     A tie (`quantity` exactly an integer) has probability zero, so enough bits decide almost surely.
     """
-    while uniform.bits <= MAX_BITS:
+    while True:
         with ctx.workprec(uniform.bits + GUARD_BITS):
             value = quantity(uniform.ball())
             low, high = _floor(value.lower()), _floor(value.upper())
@@ -58,11 +64,6 @@ def decide_floor(uniform: Uniform, quantity: Callable[[arb], arb], *, least: int
         if low is not None and high is not None and max(low, least) == max(high, least):
             return max(low, least)
         uniform.extend()
-    raise NotProved(
-        f"A draw stayed undecided after {uniform.bits} random bits. By chance that never happens, so the "
-        "source of randomness is broken, and noise from it would hide nobody. Nothing was drawn; check the "
-        "entropy source."
-    )
 
 
 def within(quantity: Callable[[], arb], error: float) -> arb:
@@ -78,7 +79,7 @@ def within(quantity: Callable[[], arb], error: float) -> arb:
     )
 
 
-def ball(number: Fraction) -> arb:
+def ball(number: Fraction | int) -> arb:
     """A rational in the present precision."""
     return arb(fmpq(number.numerator, number.denominator))
 

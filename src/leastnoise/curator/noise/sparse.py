@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfc
 
+from leastnoise._support import validation
 from leastnoise.curator import coercion
 from leastnoise.curator.noise import entropy, gaussian, inverse_cdf, lazy_uniform
 from leastnoise.errors import InvalidParameter, WrongType
@@ -147,21 +148,15 @@ def _integers(numbers: Integers, *, otherwise: int) -> NDArray[Any]:
 
 
 def _domain(domain_size: Any) -> int:
-    if isinstance(domain_size, bool) or not isinstance(domain_size, (int, np.integer)):
-        raise WrongType(
-            f"domain_size must be an integer. Got {type(domain_size).__name__} instead. It is the public "
-            "number of bins.",
-            parameter="domain_size",
-            example={"domain_size": 10**12},
-        )
-    if not 1 <= domain_size <= MAX_BINS:
+    domain = validation.integer("domain_size", domain_size)
+    if domain > MAX_BINS:
         raise InvalidParameter(
             "domain_size must be between 1 and 2^512. It is the public number of bins, occupied or not.",
             parameter="domain_size",
             value=domain_size,
             example={"domain_size": 10**12},
         )
-    return int(domain_size)
+    return domain
 
 
 def _check_survivors(domain: int, scale: Fraction, least: int) -> None:
