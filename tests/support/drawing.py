@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 import leastnoise as ln
-from leastnoise.curator.budget.deciding_keys import KeysPlan, KeysPlanner
+from leastnoise.curator.budget.deciding import KeysPlan, KeysPlanner
 from leastnoise.curator.noise import entropy
 from leastnoise.curator.queries.query import Query
 from leastnoise.curator.queries.unknown_keys import UnknownKeys, shown_keys

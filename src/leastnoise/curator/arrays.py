@@ -98,7 +98,7 @@ def release(
     decided = decide(request, planner)
     bins = _domain(domain, len(given))
     request.warn()
-    receipt = decided.pay(query=f"a vector of {len(given):,} value{'s' * (len(given) != 1)}", note=note)
+    receipt = decided.pay(query=f"a vector of {len(given):,} value{'s' * (len(given) != 1)}", note=request.note)
     private = given if isinstance(given, np.ndarray) else coercion.as_doubles(given, len(given))
     with np.errstate(all="ignore"):  # a caller's numpy.seterr must not make an error of a value
         noisy = _noisy(private, decided.plan)
@@ -146,7 +146,7 @@ def release_sparse(
     decided = decide(request, planner)
     cut = SparseCut.of(decided.plan, size, threshold, kind)
     request.warn()
-    receipt = decided.pay(query=f"occupied bins of {size:,}", note=note)
+    receipt = decided.pay(query=f"occupied bins of {size:,}", note=request.note)
     found = cut.drawn(indices, counts)
     return cut.released(*found, provenance=provenance_of(decided.plan, receipt))
 

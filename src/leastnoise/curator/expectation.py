@@ -36,7 +36,7 @@ from leastnoise.workload import NoisyTables
 from leastnoise.workload.tables_noise import TablesNoise
 
 if TYPE_CHECKING:
-    from leastnoise.curator.budget.deciding_keys import KeysPlan
+    from leastnoise.curator.budget.deciding import KeysPlan
 
 MAX_TABLES_SHOWN = 24
 SOME_ROWS = (100, 1_000, 10_000)  # of a bin, at which what depends on it is told

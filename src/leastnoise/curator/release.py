@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic, TypedDict
+from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from leastnoise import errors
 from leastnoise._support import progress
 from leastnoise.curator.budget import kinds
-from leastnoise.curator.budget.charge import Charge, Receipt
+from leastnoise.curator.budget.charge import Charge, Facts, Receipt
 from leastnoise.curator.budget.kinds import OtherKind
 from leastnoise.curator.engines.engine import redact_errors
 from leastnoise.curator.noise import entropy
@@ -83,15 +83,6 @@ class Decision(Generic[Plan]):
 
     charge: Charge[Plan]
     query: Query
-
-
-class ForTheLedger(TypedDict):
-    """What a debit says about a release: public."""
-
-    query: str
-    unit: str
-    table: str
-    note: str
 
 
 def release(query: Query, request: PrivacyRequest) -> Answer:
@@ -211,7 +202,7 @@ def rehearse(query: Query, request: PrivacyRequest) -> OtherKind | None:
     return kinds.beside(request, charge.cost, error, lambda asked: query.priced(asked)[1])
 
 
-def _for_the_ledger(query: Query, request: PrivacyRequest) -> ForTheLedger:
+def _for_the_ledger(query: Query, request: PrivacyRequest) -> Facts:
     """What a debit says about the release, beside its cost."""
     unit, table = " + ".join(query.unit), query._data.source.name
-    return ForTheLedger(query=query.describe(), unit=unit, table=table, note=request.note)
+    return Facts(query=query.describe(), unit=unit, table=table, note=request.note)

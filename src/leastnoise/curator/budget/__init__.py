@@ -6,7 +6,7 @@ ledger.py           reading a ledger, and adding an entry, wherever it is kept: 
 opening.py          the terms that are asked for, and those of the ledger
 budget.py           Budget, the whole or an allocation of it (allocations.py): what it says, and what is written to it
 history.py          the entries as people read them, and print(budget)
-deciding.py         which noise a request gets, and what it costs; of unknown keys: deciding_keys.py
+deciding.py         which noise a request gets, and what it costs
 charge.py           what a release costs, and the one way by which it is paid
 kinds.py            the two kinds of budget, and which has less noise
 moving.py           from a file to a server

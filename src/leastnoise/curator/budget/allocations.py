@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from leastnoise.curator.budget.budget import Budget
 
 MAX_NAME_CHARACTERS = 80
-_NAME = errors.Code('name="maps team"', '--name "maps team"')
 
 
 def named(allocations: Iterable[Allocation], name: str, budget: str) -> Allocation:
@@ -45,24 +44,6 @@ def named(allocations: Iterable[Allocation], name: str, budget: str) -> Allocati
             value=name,
         )
     return next((each for each in found if not each.returned), found[-1])
-
-
-def checked_name(name: object) -> str:
-    """The name of a new allocation, which people read in one line."""
-    if not isinstance(name, str):
-        raise errors.WrongType(
-            f"An allocation has a name. Got {type(name).__name__} instead.",
-            parameter="name",
-            example=_NAME,
-        )
-    words = name.strip()
-    if not words or len(words) > MAX_NAME_CHARACTERS or not words.isprintable():
-        raise errors.InvalidParameter(
-            f"The name of an allocation is one line of 1 to {MAX_NAME_CHARACTERS} characters.",
-            parameter="name",
-            example=_NAME,
-        )
-    return words
 
 
 def checked_people(people: object) -> list[str]:
@@ -113,7 +94,7 @@ def allocate(
 ) -> Budget:
     """See `Budget.allocate`."""
     facts = {"people": checked_people(people), "note": checked_line("note", note, needed=False)}
-    words, own_id = checked_name(name), secrets.token_hex(8)
+    words, own_id = checked_line("name", name, most=MAX_NAME_CHARACTERS), secrets.token_hex(8)
     cost = budget.terms.allocation_share(share_of(share))
     checked_expiry(expires, datetime.now(UTC))  # a mistake in it is refused before anything is looked at
 

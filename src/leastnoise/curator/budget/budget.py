@@ -365,7 +365,7 @@ class Budget:
         debit.check(state.spent[self._id], self.terms, self.name)
         facts = {"note": debit.note, "file": self._file}
         row = next_entry(state, reader, "release", debit.release, debit.query, debit.cost, self._id, **facts)
-        return row._replace(noise=debit.noise, unit=debit.unit or "", table=debit.table or "")
+        return row._replace(noise=debit.noise, unit=debit.unit, table=debit.table)
 
     def _close(self, release: str, why: str) -> None:
         """Refuse every debit from now on, until `reopen`. Only `charge.Receipt` calls it."""

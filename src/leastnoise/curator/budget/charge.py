@@ -18,7 +18,7 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Generic
+from typing import TYPE_CHECKING, Generic, Required, TypedDict, Unpack
 
 from leastnoise import errors
 from leastnoise._support.text import percent
@@ -36,17 +36,26 @@ if TYPE_CHECKING:
 NOTHING = Fraction(1, 10**18)  # a share that is left by rounding alone
 
 
+class Facts(TypedDict, total=False):
+    """What a ledger says about a release: public, and written as it is."""
+
+    query: Required[str]
+    unit: str
+    table: str
+    note: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Debit:
-    """What one release costs, and what the ledger says about it: public facts alone."""
+    """What one release costs, and what the ledger says about it."""
 
     cost: Cost
     release: str
-    query: str
     noise: str
     neighbours: Neighbours
-    unit: str | None = None
-    table: str | None = None
+    query: str
+    unit: str = ""
+    table: str = ""
     note: str = ""
 
     def check(self, before: Cost, terms: Terms, budget: str) -> None:
@@ -69,7 +78,7 @@ def check_same_neighbours(neighbours: Neighbours, terms: Terms) -> None:
     _check_same("neighbours", neighbours, terms.neighbours)
 
 
-def check_same_labels(unit: str | None, table: str | None, label: Callable[[str], str | None]) -> None:
+def check_same_labels(unit: str, table: str, label: Callable[[str], str | None]) -> None:
     """Refuse a release about another unit or table; `label` says the budget's, None before its first release."""
     for name, value in (("unit", unit), ("table", table)):
         _check_same(name, value, label(name) if value else None)
@@ -175,45 +184,28 @@ class Charge(Generic[Plan]):
             return self.own_strength or judge(self.plan.guarantee)
         return self.budget.strength
 
-    def pay(
-        self,
-        *,
-        query: str,
-        unit: str | None = None,
-        table: str | None = None,
-        note: str = "",
-        public_units: int | None = None,
-    ) -> Receipt:
+    def pay(self, *, public_units: int | None = None, **facts: Unpack[Facts]) -> Receipt:
         """Debit the cost. When this returns the entry is on disk; BudgetExhausted leaves the ledger as it was.
 
         A weak promise is warned of first: from public facts, and before anything is paid.
 
-        `query` describes what is released by public facts alone: it is written into the ledger as it is,
-        and so is the note. `public_units`: how many units there are, where that is public.
+        `public_units`: how many units there are, where that is public.
         """
         strength, release = self.strength.with_units(public_units), secrets.token_hex(8)
         warn_if_weak(strength)
         if self.budget is None:
             return Receipt(release, None, strength)
-        self.budget._debit(self._debit(query, unit, table, note, release))
+        self.budget._debit(self._debit(release, facts))
         return Receipt(release, self.budget, strength)
 
-    def check(self, *, query: str, unit: str | None = None, table: str | None = None, note: str = "") -> None:
+    def check(self, **facts: Unpack[Facts]) -> None:
         """Refuse what `pay` with the same arguments would, by the ledger as it is now. Nothing is paid."""
         if self.budget is not None:
-            self.budget._check(self._debit(query, unit, table, note, release=""))
+            self.budget._check(self._debit("", facts))
 
-    def _debit(self, query: str, unit: str | None, table: str | None, note: str, release: str) -> Debit:
-        return Debit(
-            cost=self.cost,
-            release=release,
-            query=query,
-            noise=self.plan.described,
-            neighbours=self.plan.guarantee.neighbours,
-            unit=unit,
-            table=table,
-            note=note.strip(),
-        )
+    def _debit(self, release: str, facts: Facts) -> Debit:
+        neighbours = self.plan.guarantee.neighbours
+        return Debit(cost=self.cost, release=release, noise=self.plan.described, neighbours=neighbours, **facts)
 
 
 @dataclass(frozen=True, slots=True)

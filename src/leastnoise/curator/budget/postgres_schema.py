@@ -12,8 +12,8 @@ something of it, so that it takes no longer when there are many.
 The function cannot know what a release truly costs: who has the rows could publish more than was paid for. It keeps the
 account; that what is released is what was paid for is up to the code that releases.
 
-append_entry computes the hash itself from the fields, from the very bytes that `state.chained_hash` hashes, so that
-no caller can write an entry that `verify` does not accept.
+append_entry computes the hash itself from the fields, from the very bytes that `state.chained_hash` hashes, and takes
+details only as `state.written_details` writes them, so that no caller can write an entry that `verify` does not accept.
 """
 
 from __future__ import annotations
@@ -61,7 +61,6 @@ def statements(budget: str) -> list[str]:
         f"CREATE TABLE {schema}.head (number bigint NOT NULL, hash text NOT NULL)",
         _STAYS.format(schema=schema),
         _TRIGGER.format(schema=schema),
-        _JSON_TEXT.format(schema=schema),
         _APPEND.format(schema=schema),
         f"REVOKE ALL ON FUNCTION {schema}.append_entry(text[]) FROM PUBLIC",
     ]
@@ -85,26 +84,6 @@ END $body$
 _TRIGGER = """
 CREATE TRIGGER entries_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON {schema}.entries
 FOR EACH STATEMENT EXECUTE FUNCTION {schema}.entries_stay()
-"""
-
-# The text of a JSON string as Python writes it: ASCII alone, what is beyond 16 bits as two surrogates.
-_JSON_TEXT = r"""
-CREATE FUNCTION {schema}.json_text(words text) RETURNS text
-LANGUAGE sql IMMUTABLE STRICT SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on AS $body$
-    SELECT '"' || coalesce(string_agg(CASE
-        WHEN sign = '"' THEN '\"'
-        WHEN sign = '\' THEN '\\'
-        WHEN code BETWEEN 32 AND 126 THEN sign
-        WHEN code = 8 THEN '\b' WHEN code = 9 THEN '\t' WHEN code = 10 THEN '\n' WHEN code = 12 THEN '\f'
-        WHEN code = 13 THEN '\r'
-        WHEN code < 65536 THEN '\u' || lpad(to_hex(code), 4, '0')
-        ELSE '\u' || to_hex(55296 + ((code - 65536) >> 10)) || '\u' || to_hex(56320 + ((code - 65536) & 1023))
-    END, '' ORDER BY place), '') || '"'
-    FROM (
-        SELECT place, sign, ascii(sign) AS code
-        FROM unnest(string_to_array(words, NULL)) WITH ORDINALITY AS each(sign, place)
-    ) AS signs
-$body$
 """
 
 _APPEND = f"""
@@ -151,8 +130,7 @@ BEGIN
     IF facts IS NULL OR facts ->> 'who' IS DISTINCT FROM session_user::text THEN
         RAISE EXCEPTION 'an entry is written under the name of its role';
     END IF;
-    SELECT string_agg({{schema}}.json_text(name) || ':' || {{schema}}.json_text(nullif(facts ->> name, '')), ','
-            ORDER BY name)
+    SELECT string_agg(to_json(name) || ':' || to_json(nullif(facts ->> name, '')), ',' ORDER BY name)
         INTO written FROM unnest(ARRAY['file', 'note', 'who']) AS name WHERE facts ? name;
     IF '{{{{' || written || '}}}}' IS DISTINCT FROM fields[{_PLACE["details"]}] THEN
         RAISE EXCEPTION 'the details are not as they are written';

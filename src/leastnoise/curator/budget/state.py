@@ -105,10 +105,11 @@ def read_details(details: str) -> dict[str, Any]:
 def written_details(facts: Mapping[str, Any]) -> str:
     """The facts that are there, as `details` has them."""
     there = {name: value for name, value in facts.items() if value}
-    return _encode(there) if there else ""
+    return _encode(there).encode("utf-8", "backslashreplace").decode() if there else ""  # half a character: \udc80
 
 
-_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode  # once: json.dumps would make one each time
+# Made once, since json.dumps would make one each time. Text is written as the server's to_json writes it.
+_encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
 
 
 def written_time(now: datetime) -> str:
@@ -116,17 +117,23 @@ def written_time(now: datetime) -> str:
     return now.isoformat(timespec="milliseconds")
 
 
-def checked_line(name: str, words: object, *, needed: bool = True) -> str:
-    """A reason or a note: one line, which the ledger keeps."""
+_LINES = {"reason": "the disk was full; it has room now", "note": "the weekly map", "name": "maps team"}
+
+
+def checked_line(name: str, words: object, *, needed: bool = True, most: int = MAX_CHARACTERS) -> str:
+    """A reason, a note or a name: one line, which the ledger keeps."""
+    example = {name: _LINES[name]}
     if not isinstance(words, str):
-        raise errors.WrongType(f"{name} must be a sentence. Got {type(words).__name__} instead.", parameter=name)
+        raise errors.WrongType(
+            f"{name} must be a string. Got {type(words).__name__} instead.", parameter=name, example=example
+        )
     line = words.strip()
-    if (needed and not line) or len(line) > MAX_CHARACTERS or not line.isprintable():
+    if (needed and not line) or len(line) > most or not line.isprintable():
         raise errors.InvalidParameter(
-            f"{name} must be one line of {int(needed)} to {MAX_CHARACTERS} characters: the ledger keeps it for whoever "
-            "asks later.",
+            f"{name} must be one line of {int(needed)} to {most} characters: the ledger keeps it for whoever asks "
+            "later.",
             parameter=name,
-            example={name: "the disk was full; it has room now" if name == "reason" else "the weekly map"},
+            example=example,
         )
     return line
 

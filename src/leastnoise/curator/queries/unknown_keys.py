@@ -13,7 +13,7 @@ import numpy as np
 from leastnoise import domain as domains
 from leastnoise._support.validation import Number
 from leastnoise.curator import description, expectation
-from leastnoise.curator.budget.deciding_keys import KeysPlan, KeysPlanner, decide_keys
+from leastnoise.curator.budget.deciding import KeysPlan, KeysPlanner, decide_keys
 from leastnoise.curator.budget.terms import Share, exact_share
 from leastnoise.curator.dataset import Dataset, kind_of
 from leastnoise.curator.expectation import Expectation

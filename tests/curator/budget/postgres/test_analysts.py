@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise.curator.budget import postgres_schema
-from leastnoise.curator.budget.state import COLUMNS
+from leastnoise.curator.budget.state import COLUMNS, written_details
 from ledger_faults import nothing_drawn
 from postgres_server import ANALYST, ANALYST_PASSWORD, Server, grants
 from spending import charge, spend
@@ -155,7 +156,12 @@ def test_the_function_takes_the_same_entry_when_it_is_right(server: Server, half
 @settings(max_examples=60)
 @given(words=st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20))
 def test_the_server_writes_text_as_python_hashes_it(server: Server, half_spent: ln.Budget, words: str) -> None:
+    """Or the function would refuse the entry. It takes no other way of writing the same."""
     import psycopg
 
-    with psycopg.connect(server.address(), autocommit=True) as db:
-        assert db.execute("SELECT leastnoise_forged.json_text(%s)", [words]).fetchone() == (json.dumps(words),)
+    details = written_details({"note": words, "who": ANALYST})
+    call(server, {"details": details}, first=secrets.token_hex(8))
+    assert half_spent.history()[-1].note == words
+    if (ascii_alone := json.dumps(json.loads(details), separators=(",", ":"))) != details:
+        with pytest.raises(psycopg.errors.RaiseException, match="not as they are written"):
+            call(server, {"details": ascii_alone}, first=secrets.token_hex(8))
