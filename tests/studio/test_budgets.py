@@ -11,7 +11,6 @@ import pytest
 
 import leastnoise as ln
 from command_line import run
-from leastnoise.studio.script import python
 from postgres_server import ANALYST, ANALYST_PASSWORD, OWNER, PASSWORD, Server, grants
 from studio_visitor import ORIGIN, Visitor, ready
 
@@ -70,7 +69,7 @@ def test_an_allocation_is_made_spent_and_returned(desk: Visitor) -> None:
     assert "<option>maps &lt;b&gt;team</option>" in shown
     sent = desk.send("/job/people/privacy", budget="city.ledger", share="0.5", allocation=part["name"])
     assert sent.headers["location"] == "/job/people/release"
-    assert "allocation='maps <b>team'" in python(desk.studio.draft("people"))
+    assert "allocation='maps <b>team'" in desk.studio.draft("people").python
     desk.send("/job/people/release", confirm="release")
     assert desk.released() == "done", desk.client.get("/job/people/release").text
     budget = ln.Budget.open("city.ledger")

@@ -13,7 +13,6 @@ import pytest
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise.studio.draft import Draft
-from leastnoise.studio.script import python
 from studio_visitor import ORIGIN, Visitor, paid, ready, visitor
 
 CODE = """x"); '+__import__("os").system("touch pwned")#\n"""
@@ -60,7 +59,7 @@ def test_no_text_of_a_job_becomes_code(tmp_path: Path, sections: dict[str, Any])
     usual = {"table": TABLE, "keys": {"age": [1, 2]}, "ask": ASK, "privacy": {"epsilon": 1, "delta": 1}}
     draft = Draft(tmp_path / "people.toml", usual | {"output": {"release": "r.parquet", "page": "r.html"}} | sections)
     try:
-        text = python(draft)
+        text = draft.python
     except errors.LeastnoiseError:
         return
     assert {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)} <= KNOWN

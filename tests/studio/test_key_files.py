@@ -10,7 +10,6 @@ import pytest
 
 from leastnoise.domain import Zones
 from leastnoise.studio import key_upload
-from leastnoise.studio.script import python
 from studio_visitor import ORIGIN, Visitor
 
 FAR = b"""{"type": "FeatureCollection", "features": [{"type": "Feature", "id": 1, "properties": {}, "geometry":
@@ -47,7 +46,7 @@ def test_a_dropped_file_becomes_the_keys(asking: Visitor, name: str, body: bytes
     query = asking.studio.draft("people").run().query
     assert query.domain is not None
     assert query.domain.keys() == ["F", "M"]
-    (asking.folder / "job.py").write_text(python(asking.studio.draft("people")))
+    (asking.folder / "job.py").write_text(asking.studio.draft("people").python)
     assert runpy.run_path(str(asking.folder / "job.py"))["question"].describe() == query.describe()
 
 

@@ -15,7 +15,6 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import datasets
-from leastnoise.studio.script import python
 from studio_visitor import Visitor, visitor
 
 
@@ -83,7 +82,7 @@ def test_a_map_is_drawn_before_and_after_the_release(desk: Visitor, kind: str, w
     assert desk.released() == "done", desk.client.get("/job/people/release").text
     page = (desk.folder / "people.html").read_text()
     assert 'class="picture map"' in page
-    made, text = ln.load("people-release.parquet"), python(desk.studio.draft("people"))
+    made, text = ln.load("people-release.parquet"), desk.studio.draft("people").python
     (desk.folder / "job.py").write_text(text)
     found = runpy.run_path(str(desk.folder / "job.py"))
     assert found["question"].describe() == desk.studio.draft("people").run().query.describe()

@@ -10,12 +10,12 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import datasets
+from leastnoise.jobs.as_python import QUESTION, TABLE, cells
 from leastnoise.jobs.fields import SECTIONS
 from leastnoise.jobs.file import read_job
 from leastnoise.jobs.questions import QUESTIONS
 from leastnoise.jobs.running import Run
 from leastnoise.studio.draft import Draft
-from leastnoise.studio.script import QUESTION, TABLE, cells, python
 
 SEX = 'sex = ["F", "M"]'
 BOTH = SEX + '\ndistrict = ["Harbour", "Old Town"]'
@@ -140,7 +140,9 @@ def written(ask: str, keys: str, table: str = "") -> Draft:
 def check(draft: Draft) -> None:
     """The question of the lines that are shown is that of the job, of the same rows and the same keys."""
     shown: dict[str, Any] = {}
-    lines = [line for cell in cells(draft) if cell.title in (TABLE, QUESTION) for line in cell.lines]
+    lines = [
+        line for cell in cells(str(draft.path), draft.found) if cell.title in (TABLE, QUESTION) for line in cell.lines
+    ]
     exec("\n".join(lines), shown)
     asked, ours = Run.of(draft.job()).query, shown["question"]
     assert ours.describe() == asked.describe()
@@ -201,7 +203,7 @@ def test_the_whole_script_writes_the_release_of_the_job(folder: Path, name: str)
     draft = written(*ASKED[name])
     Path("job.toml").write_text(draft.text.replace('"out.parquet"', '"{date:%Y}.parquet"\npage = "out.html"'))
     draft = Draft.read(Path("job.toml"))
-    exec(python(draft), {})
+    exec(draft.python, {})
     made: Any = ln.load(draft.job().output["release"])
     assert made.query == Run.of(read_job("job.toml", made.created_at.date())).query.describe()
     assert Path("out.html").exists()

@@ -11,7 +11,6 @@ import pytest
 
 import leastnoise as ln
 from command_line import run
-from leastnoise.studio.script import python
 from studio_visitor import Visitor
 
 KEYS = {"by": ["district", "sex"], "keys__district": "Harbour, Old Town, Mill", "keys__sex": "F, M"}
@@ -53,7 +52,7 @@ def facts(folder: Path) -> tuple[Any, ...]:
 def by_script(desk: Visitor) -> None:
     found = desk.client.get("/file/people/people-job.py")
     assert found.headers["content-disposition"].startswith("attachment")
-    assert found.text == python(desk.studio.draft("people"))
+    assert found.text == desk.studio.draft("people").python
     (desk.folder.parent / "people-job.py").write_text(found.text)
     runpy.run_path(str(desk.folder.parent / "people-job.py"))
 
@@ -91,7 +90,7 @@ def test_the_command_line_of_the_page_is_what_a_shell_takes(desk: Visitor) -> No
 
 def test_every_step_shows_its_line_of_python(desk: Visitor) -> None:
     released(desk, "histogram")
-    script = python(desk.studio.draft("people"))
+    script = desk.studio.draft("people").python
     for step in ("table", "question", "limits", "privacy"):
         page = desk.client.get(f"/job/people/{step}").text.replace("&#39;", "'")
         code = page.partition("<code>")[2].partition("</code>")[0].replace("&gt;", ">")

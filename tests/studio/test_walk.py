@@ -17,7 +17,6 @@ from command_line import run
 from leastnoise import datasets
 from leastnoise.curator.engines.duckdb import DuckDB
 from leastnoise.studio.folder import Folder
-from leastnoise.studio.script import python
 from leastnoise.studio.session import Studio
 from studio_visitor import ORIGIN, Visitor, revisited, visitor
 
@@ -94,7 +93,7 @@ def test_a_csv_that_is_called_like_the_job_is_released_and_stays(tmp_path: Path,
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_the_script_asks_the_same_question(desk: Visitor, question: str, tmp_path: Path) -> None:
     walk(desk, question)
-    text = python(desk.studio.draft("people"))
+    text = desk.studio.draft("people").python
     (tmp_path / "job.py").write_text(text)
     found = runpy.run_path(str(tmp_path / "job.py"))
     assert found["question"].describe() == desk.studio.draft("people").run().query.describe()
@@ -113,7 +112,7 @@ def test_keys_may_lie_in_a_file(desk: Visitor) -> None:
         look = desk.client.get("/job/people/privacy/look", params={"epsilon": "1", "delta": "1e-6"}).text
         assert "How far off the numbers will be" in look
         desk.send("/job/people/privacy", epsilon="1", delta="1e-6")
-        (desk.folder / "job.py").write_text(python(desk.studio.draft("people")))
+        (desk.folder / "job.py").write_text(desk.studio.draft("people").python)
         found = runpy.run_path(str(desk.folder / "job.py"))
         assert found["question"].describe() == desk.studio.draft("people").run().query.describe()
     for name in ("no.toml", "../keys.toml", "/etc/keys.toml"):
@@ -140,7 +139,7 @@ def test_what_becomes_of_missing_and_unlisted_values_is_chosen(
     assert desk.studio.draft("people").section("ask").get("other") == asked
     desk.send("/job/people/limits", max_rows="1")
     desk.send("/job/people/privacy", epsilon="1", delta="1e-6")
-    text = python(desk.studio.draft("people"))
+    text = desk.studio.draft("people").python
     assert typed in text
     query = desk.studio.draft("people").run().query
     expected = {None: [3, 100], "no answer": [3, 100], True: [3, 101], False: [2, 100]}[asked]
@@ -167,7 +166,7 @@ def test_keys_with_a_label_for_all_others_are_written_in_python(desk: Visitor) -
         ({"keys": ["F", "M"], "other": "unknown"}, "ln.domain.with_other(['F', 'M'], 'unknown')"),
         ({"ordered": ["F", "M"], "other": "unknown"}, "ln.domain.with_other(ln.domain.Ordered(('F', 'M')), 'unknown')"),
     ):
-        assert code in python(draft.with_section("keys", {"sex": entry}))
+        assert code in draft.with_section("keys", {"sex": entry}).python
 
 
 def test_a_file_of_keys_that_is_called_like_the_table_is_no_job(desk: Visitor) -> None:

@@ -29,7 +29,6 @@ from leastnoise.studio.access import Keys
 from leastnoise.studio.app import application
 from leastnoise.studio.draft import Draft
 from leastnoise.studio.folder import Folder
-from leastnoise.studio.script import python
 from leastnoise.studio.session import Studio
 from leastnoise.testing import aggregate
 from studio_visitor import NAME, ORIGIN, PORT, Visitor, anybody
@@ -111,12 +110,12 @@ def filled_in(case: Case) -> Asked:
 
 def printed_for_the_form(case: Case) -> Asked:
     fill_in(case)
-    return asked(lambda: exec(python(Draft.read(Path(f"{Path(case.source).stem}.toml"))), {}))
+    return asked(lambda: exec(Draft.read(Path(f"{Path(case.source).stem}.toml")).python, {}))
 
 
 def printed() -> str:
     """The Python that the studio prints for the job in its file."""
-    return python(Draft.read(Path("job.toml")))
+    return Draft.read(Path("job.toml")).python
 
 
 def is_rehearsed(way: str, case: Case) -> bool:

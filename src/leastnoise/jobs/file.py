@@ -82,7 +82,7 @@ class Job:
         if "by" in given:
             given["by"] = self.by
         if "statistics" in given:
-            given["statistics"] = parse(given["statistics"].items())
+            given["statistics"] = parse(given["statistics"])
         if "limits" in given:
             given = with_proposed(given, self.path(given.pop("limits")), self.question.fields)
         if isinstance(given.get("clip"), str):

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from leastnoise import errors
-from leastnoise.jobs.fields import SECTIONS, Field
+from leastnoise.jobs.calls import Call, make
+from leastnoise.jobs.fields import SECTIONS, Field, listed
 
 if TYPE_CHECKING:
     from leastnoise.curator.queries.query import Query
@@ -49,26 +50,24 @@ class Question:
         """Its fields, what is needed first."""
         return {name: SECTIONS["ask"][name] for name in (*self.needs, *self.takes)}
 
-    def call(self, given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """The fields as Python takes them: by position, and by name. Tables are tuples of columns, and so are the
-        names of their weights."""
+    def call(self, given: Mapping[str, Any]) -> Call:
+        """The method of the table with the fields as Python takes them: by position, and by name. Tables are tuples of
+        columns, and so are the names of their weights; statistics are arguments of their own."""
         named = dict(given)
-        first = named.pop(self.first, [])
+        first = listed(named.pop(self.first, []))
         for name in ("by", "columns", "cumulative", "ranges"):
-            if isinstance(named.get(name), str):
-                named[name] = [named[name]]
+            if name in named:
+                named[name] = listed(named[name])
         if self.keys == "all" and isinstance(named.get("weights"), dict):
             named["weights"] = {
                 tuple(filter(None, map(str.strip, name.split(",")))): size for name, size in named["weights"].items()
             }
-        listed = first if isinstance(first, list) else [first]
-        return [tuple(each) if isinstance(each, list) else each for each in listed], named
+        named |= named.pop("statistics", {})
+        return Call(f"table.{self.kind}", [tuple(each) if isinstance(each, list) else each for each in first], named)
 
     def ask(self, table: Table, given: Mapping[str, Any]) -> Query:
-        """The question, asked of a table; statistics are arguments of their own."""
-        first, named = self.call(given)
-        statistics = named.pop("statistics", {})
-        asked: Query = getattr(table, self.kind)(*first, **named, **statistics)
+        """The question, asked of a table."""
+        asked: Query = make(self.call(given), {"table": table})
         return asked
 
 

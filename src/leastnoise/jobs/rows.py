@@ -13,61 +13,61 @@ is written as text:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from leastnoise import errors
 from leastnoise.errors import Code
 from leastnoise.jobs import fields
-from leastnoise.jobs.fields import SECTIONS
-from leastnoise.jobs.statistics import Call
-
-if TYPE_CHECKING:
-    from leastnoise.curator.table import Table
+from leastnoise.jobs.calls import Call, File, Variable
+from leastnoise.jobs.fields import ROWS, SECTIONS, listed
 
 STATISTICS = ("sum", "min", "max", "mode", "distinct")
 
 
-def shaped(
-    table: Table,
-    *,
-    join: Sequence[str] = (),
-    within: Mapping[str, str] | None = None,
-    nearest: Mapping[str, str] | None = None,
-    derive: Mapping[str, str] | None = None,
-    lattice: Mapping[str, str] | None = None,
-    where: str | None = None,
-    per_unit: Mapping[str, str] | None = None,
-    having: str | None = None,
-    path: Callable[[str], str] = lambda text: text,
-) -> Table:
-    """The table with what these texts add to its rows, or leave of them; `path` says where a file lies."""
-    from leastnoise.curator.table import lattice as cells
-    from leastnoise.graphs import Graph
-
-    for text in join:
+def steps(table: Mapping[str, Any]) -> Iterator[tuple[str, Call]]:
+    """What [table] says as assignments to variables, in their order; the last makes `table`."""
+    given = {name: value for name, value in table.items() if name not in ("source", *ROWS, "labels")}
+    yield "table", Call("ln.table", [table["source"]], given)
+    for text in listed(table.get("join", [])):
         file, on = parse_join(text)
-        table = table.join_public(path(file), on=on)
-    for name, text in (within or {}).items():
+        yield "table", Call("table.join_public", [File(file)], {"on": on})
+    within = table.get("within", {})
+    for name, text in within.items():
         file, key, lon, lat = parse_zones(text)
-        table = table.within(path(file), lon=lon, lat=lat, name=name, key=key)
-    for name, text in (nearest or {}).items():
-        nodes, edges, named = parse_nearest(text)
-        table = table.nearest(Graph.from_parquet(path(nodes), path(edges)), name=name, **named)
-    table = table.derive(**derive) if derive else table
-    made = {name: cells(*parse_lattice(text)) for name, text in (lattice or {}).items()}
-    table = table.derive(**made) if made else table
-    table = table if where is None else table.where(where)
-    if having is not None and not per_unit:
+        zones = zones_variable(within, name)
+        yield zones, Call("ln.domain.Zones.read", [File(file)], {} if key is None else {"key": key})
+        yield "table", Call("table.within", [zones], {"lon": lon, "lat": lat, "name": name})
+    for name, text in table.get("nearest", {}).items():
+        nodes, edges, near = parse_nearest(text)
+        graph = Call("ln.graphs.Graph.from_parquet", [File(nodes), File(edges)])
+        yield "table", Call("table.nearest", [graph], near | {"name": name})
+    if table.get("derive"):
+        yield "table", Call("table.derive", named=table["derive"])
+    if table.get("lattice"):
+        cells = {name: Call("ln.lattice", parse_lattice(text)) for name, text in table["lattice"].items()}
+        yield "table", Call("table.derive", named=cells)
+    if "where" in table:
+        yield "table", Call("table.where", [table["where"]])
+    if "having" in table and not table.get("per_unit"):
         raise errors.MissingParameter(
             "a condition on people needs a row for each of them, with the columns that it reads.",
             parameter="per_unit",
             example={"per_unit": Code("trips=count", "trips=count")},
         )
-    table = (
-        table.per_unit(**{name: parse_statistic(text).made() for name, text in per_unit.items()}) if per_unit else table
-    )
-    return table if having is None else table.where(having)
+    if table.get("per_unit"):
+        statistics = {name: parse_statistic(text) for name, text in table["per_unit"].items()}
+        yield "table", Call("table.per_unit", named=statistics)
+    if "having" in table:
+        yield "table", Call("table.where", [table["having"]])
+    if "labels" in table:
+        yield "table", Call("table.label", named=table["labels"])
+
+
+def zones_variable(within: Mapping[str, str], name: str) -> Variable:
+    """The variable that holds the zones of a column."""
+    place = list(within).index(name)
+    return Variable(f"zones_{place + 1}" if place else "zones")
 
 
 def parse_join(text: str) -> tuple[str, dict[str, str]]:
@@ -119,13 +119,13 @@ def parse_statistic(text: str) -> Call:
     """count, mode:zone, or sum:fare:0.01; a column's own name may hold a colon."""
     word, _, column = text.partition(":")
     if word == "count" and not column:
-        return Call(word)
+        return Call("ln.stats.count")
     if word not in STATISTICS or not column:
         raise wrong("per_unit", text, f"count, or one of {', '.join(STATISTICS)} with a colon and a column")
     name, _, grid = column.rpartition(":")
     if word == "sum" and name and _is_number(grid):
-        return Call(word, (name,), {"grid": float(grid)})
-    return Call(word, (column,))
+        return Call("ln.stats.sum", [name], {"grid": float(grid)})
+    return Call(f"ln.stats.{word}", [column])
 
 
 def _is_number(text: str) -> bool:

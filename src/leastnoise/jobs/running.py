@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 from leastnoise import errors
 from leastnoise._support import files, outputs
-from leastnoise.jobs.fields import ROWS, WRITTEN
+from leastnoise.jobs.calls import make
+from leastnoise.jobs.fields import WRITTEN
 from leastnoise.jobs.file import Job
 from leastnoise.jobs.record import Record, read_record
-from leastnoise.jobs.rows import shaped
+from leastnoise.jobs.rows import steps
 from leastnoise.jobs.sheets import folder_of, write
 
 if TYPE_CHECKING:
@@ -270,15 +271,12 @@ def query_of(job: Job) -> Query:
 
 def open_table(job: Job) -> Table:
     """The rows that the job is about, lazily."""
-    from leastnoise.curator.table import table
-
-    given = dict(job.table)
-    source, labels = given.pop("source"), given.pop("labels", {})
-    rows = {name: given.pop(name) for name in ROWS if name in given}
-    joined = rows.pop("join", [])
+    source, known = job.table["source"], dict[str, Any]()
     paths = _where(job, source) if isinstance(source, str) else [_where(job, each) for each in source]
-    join = [joined] if isinstance(joined, str) else joined
-    return shaped(table(paths, **given), join=join, path=job.path, **rows).label(**labels)
+    for variable, call in steps({**job.table, "source": paths}):
+        known[variable] = make(call, known, job.path)
+    table: Table = known["table"]
+    return table
 
 
 def _where(job: Job, source: str) -> str:

@@ -6,10 +6,10 @@ The command line takes them by --stat, a job by `statistics`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
 
 from leastnoise import errors, stats
+from leastnoise.jobs.calls import Call
 
 _CLIPPED = ("sum", "mean", "variance", "std", "share")
 _TAKEN = ("keys", "max_rows", "max_per_bin", "max_bins", "weights", "nulls")  # what `summarize` itself is given by name
@@ -20,47 +20,29 @@ EXAMPLES = [
 ]
 
 
-class Call(NamedTuple):
-    """A statistic as it is asked for in Python: a function of `leastnoise.stats`, and what it is given."""
-
-    word: str
-    given: tuple[str, ...] = ()
-    named: Mapping[str, Any] = {}
-
-    def made(self) -> Any:
-        """The statistic."""
-        return getattr(stats, self.word)(*self.given, **self.named)
-
-
-def parse(pairs: Iterable[tuple[str, str]]) -> dict[str, stats.Statistic]:
-    """Statistics by name, from pairs of a name and what it is."""
-    made: dict[str, stats.Statistic] = {}
-    for name, text in pairs:
-        if name in made:
-            raise errors.InvalidParameter(
-                f"Two statistics are called {name!r}. Give each its own name.", parameter="statistics"
-            )
+def parse(texts: Mapping[str, str]) -> dict[str, Call]:
+    """Statistics by name, as they are made in Python."""
+    for name in texts:
         if name in _TAKEN:
             raise errors.InvalidParameter(
                 f"A statistic cannot be called {name!r}. Use another name.", parameter="statistics"
             )
-        made[name] = call_of(name, text).made()
-    return made
+    return {name: _statistic(name, text) for name, text in texts.items()}
 
 
-def call_of(name: str, text: str) -> Call:
+def _statistic(name: str, text: str) -> Call:
     """The statistic of this name that a text asks for."""
     kind, _, rest = text.partition(":")
     if kind in ("count", "share") and not rest:
-        return Call(kind)
+        return Call(f"ln.stats.{kind}")
     if kind == "rate" and rest:
-        return Call(kind, (rest,))
+        return Call("ln.stats.rate", [rest])
     if kind == "ratio" and len(parts := rest.rsplit(":", 5)) == 6:
         ends = {"clip": _ends(parts[1:3], text), "over_clip": _ends(parts[4:], text)}
-        return Call(kind, (parts[0], parts[3]), ends)
+        return Call("ln.stats.ratio", [parts[0], parts[3]], ends)
     column, *last = rest.rsplit(":", 2)
     if kind in _CLIPPED and len(last) == 2:
-        return Call(kind, (column,), {"clip": _ends(last, text)})
+        return Call(f"ln.stats.{kind}", [column], {"clip": _ends(last, text)})
     raise errors.InvalidParameter(
         f"The statistic {name!r} is count, share, rate:CONDITION, one of {', '.join(_CLIPPED)} with its column and "
         f"the ends of one value, mean:fare:0:100, or a ratio of two such columns, ratio:fare:0:100:miles:0:50. Got "

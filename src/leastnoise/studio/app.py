@@ -21,7 +21,7 @@ from leastnoise import errors
 from leastnoise._support import outputs
 from leastnoise.jobs.fields import WRITTEN
 from leastnoise.report import document
-from leastnoise.studio import budget_page, key_upload, limits, limits_step, privacy_step, release_step, script
+from leastnoise.studio import budget_page, key_upload, limits, limits_step, privacy_step, release_step
 from leastnoise.studio.access import Access, Keys
 from leastnoise.studio.code_lines import code_lines
 from leastnoise.studio.connections import is_ours
@@ -237,7 +237,7 @@ class _Pages:
     def download(self, request: Request) -> Response:
         """A file that a job made."""
         draft, name = self._draft(request), request.path_params["name"]
-        generated = {draft.path.name: lambda each: each.text, script.file_name(draft): script.python}
+        generated = {draft.path.name: lambda each: each.text, draft.script_name: lambda each: each.python}
         if name in generated:
             attached = {"content-disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
             return Response(generated[name](draft), media_type="text/plain", headers=attached)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from leastnoise import errors
-from leastnoise.studio import limits, privacy_step, question_step, script, table_step
+from leastnoise.jobs import as_python
+from leastnoise.studio import limits, privacy_step, question_step, table_step
 from leastnoise.studio.draft import Draft
 from leastnoise.studio.session import Fields, Studio
 
 PARTS = {
-    "table": script.TABLE,
-    "question": script.QUESTION,
-    "limits": script.QUESTION,
-    "privacy": script.PRIVACY,
-    "release": script.RELEASE,
+    "table": as_python.TABLE,
+    "question": as_python.QUESTION,
+    "limits": as_python.QUESTION,
+    "privacy": as_python.PRIVACY,
+    "release": as_python.RELEASE,
 }
 
 
@@ -20,7 +21,8 @@ def code_lines(studio: Studio, draft: Draft, step: str, fields: Fields) -> str:
     """The lines that a step adds to the script; nothing where they cannot be written yet."""
     if step not in PARTS:
         return ""
-    return script.so_far(_changed(studio, draft, step, fields), PARTS[step])
+    changed = _changed(studio, draft, step, fields)
+    return as_python.so_far(str(changed.path), changed.found, PARTS[step])
 
 
 def _changed(studio: Studio, draft: Draft, step: str, fields: Fields) -> Draft:

@@ -16,6 +16,7 @@ from leastnoise import errors
 from leastnoise._support import files, toml
 from leastnoise._support.toml import TomlFile
 from leastnoise.curator.budget import postgres_url
+from leastnoise.jobs import as_python
 from leastnoise.jobs.file import Job, parse_job
 from leastnoise.jobs.running import Run, alone, query_of
 from leastnoise.studio.server_address import checked_address
@@ -69,6 +70,16 @@ class Draft:
     def text(self) -> str:
         """The file."""
         return toml.document(self.found)
+
+    @property
+    def python(self) -> str:
+        """The script that asks the same; an error where this is no job yet."""
+        return as_python.python(str(self.path), self.found)
+
+    @property
+    def script_name(self) -> str:
+        """Of its file. No module can be called like this, so it hides none."""
+        return f"{self.name}-job.py"
 
     @property
     def fingerprint(self) -> str:

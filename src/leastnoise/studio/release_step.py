@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import date
 from importlib.util import find_spec
 from typing import Any, Literal
@@ -11,7 +12,7 @@ from leastnoise.jobs.fields import WRITTEN
 from leastnoise.jobs.file import on_day
 from leastnoise.jobs.running import Run
 from leastnoise.releases.left_out import left_out_in_words
-from leastnoise.studio import budgets, map_picture, script
+from leastnoise.studio import budgets, map_picture
 from leastnoise.studio.draft import Draft
 from leastnoise.studio.interruption import Lost, lost_debit
 from leastnoise.studio.session import Fields, Studio
@@ -144,9 +145,15 @@ def show_results(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]
         "release": output["release"] if output["release"] in made else "",
         "page": output["page"] if output["page"] in made else "",
         "files": made,
-        "generated": [draft.path.name, script.file_name(draft)],
-        "python": script.python(draft),
-        "commands": script.command_lines(draft),
+        "generated": [draft.path.name, draft.script_name],
+        "python": draft.python,
+        "commands": _command_lines(draft),
         "toml": draft.text,
         "progress": studio.releases.of(draft.name),
     }
+
+
+def _command_lines(draft: Draft) -> str:
+    """What to type in the folder of the job."""
+    name = shlex.quote(draft.path.name)
+    return f"leastnoise run {name} --expect   # what it would be like: free\nleastnoise run {name}"
