@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from leastnoise import errors
+from leastnoise.cli.options import HELP, option
 from leastnoise.cli.output import Answer, printed, showing, written
 from leastnoise.cli.shown import facts_of, in_brief, numbers, promise_facts
 from leastnoise.jobs.fields import FLAG, FLAG_OR_LABEL, LIMITS, SECTIONS, TEXTS, Field, missing
@@ -28,19 +29,13 @@ KEYS = Field(
     "a,b,c, or box:7,9,47,48 (cells of a --lattice, west to east, south to north); or one keys.toml for all.",
     "keys.toml", why="Which keys may columns have? They are public, never read off the data.",
 )  # fmt: skip
-Expect = Annotated[
-    bool,
-    typer.Option(
-        "--expect", help="A rehearsal: refuse what would be refused, else say what to expect. Nothing is read or paid."
-    ),
-]
 _OUTPUT: Mapping[str, tuple[Any, Any]] = {
     "output": (
         str | None,
         typer.Option("--output", "-o", help="The Parquet file to write; needed without --expect. See --again."),
     ),
     "again": (bool, typer.Option("--again", help="Pay for a new release although one is there, and replace it.")),
-    "expect": (Expect, None),
+    "expect": (bool, typer.Option("--expect", help=HELP["expect"])),
 }
 
 
@@ -140,8 +135,8 @@ def typed_by(
     panel = {**(options or {}), **(_OUTPUT if writes else {})}
     parameters = [
         *declared,
-        *(each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own if each.kind is not each.VAR_KEYWORD),
-        *(_parameter(name, kind, option) for name, (kind, option) in panel.items()),
+        *(option(command.__name__, each) for each in own if each.kind is not each.VAR_KEYWORD),
+        *(_parameter(name, kind, look) for name, (kind, look) in panel.items()),
     ]
 
     @functools.wraps(command)
@@ -188,10 +183,9 @@ def _parameters(field: Field, section: str, *, needed: bool) -> Iterator[inspect
     yield _parameter(field.name, kind | None, typer.Option(field.flag, metavar=field.kind.metavar, **look))
 
 
-def _parameter(name: str, kind: Any, option: Any) -> inspect.Parameter:
-    default = False if kind in (bool, Expect) else None
-    annotation = kind if option is None else Annotated[kind, option]
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+def _parameter(name: str, kind: Any, look: Any) -> inspect.Parameter:
+    default = False if kind is bool else None
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, look])
 
 
 def _read(listed: Sequence[Field], given: dict[str, Any]) -> dict[str, Any]:

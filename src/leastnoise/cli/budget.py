@@ -18,7 +18,6 @@ from leastnoise.cli.output import Answer, Line, printed, written
 Ledger = Annotated[
     str, typer.Argument(metavar="LEDGER", help="A file, or postgresql://host/db?budget=NAME.", show_default=False)
 ]
-Note = Annotated[str, typer.Option("--note", help="A line for the ledger.")]
 
 
 class _LedgerOrCommand(TyperGroup):
@@ -49,12 +48,11 @@ app = typer.Typer(
 @printed
 def show(
     ledger: Ledger,
-    history: Annotated[bool, typer.Option("--history", help="Every entry, too.")] = False,
-    verify: Annotated[bool, typer.Option("--verify", help="Check every page, hash and sum first.")] = False,
-    report: Annotated[
-        Path | None, typer.Option("--report", help="Write a page about it to this .html file, too.")
-    ] = None,
-    allocation: Annotated[str | None, typer.Option("--allocation", help="Of this allocation alone.")] = None,
+    *,
+    history: bool = False,
+    verify: bool = False,
+    report: Path | None = None,
+    allocation: str | None = None,
 ) -> Answer:
     """A statement of account: `leastnoise budget LEDGER` is short for this.
 
@@ -79,22 +77,15 @@ def show(
 @printed
 def create(
     ledger: Ledger,
-    epsilon: Annotated[float, typer.Option("--epsilon", help="The most that all releases together may tell.")],
-    delta: Annotated[
-        float | None, typer.Option("--delta", help="A small probability, such as 1e-6; 0 for Laplace releases only.")
-    ] = None,
-    pure_epsilon: Annotated[float, typer.Option(help="The part of epsilon set aside for Laplace releases.")] = 0.0,
-    threshold_delta: Annotated[float, typer.Option(help="The part of delta set aside for unknown keys.")] = 0.0,
-    unit: Annotated[
-        str | None, typer.Option("--unit", help="Whom it protects: the column, such as taxi; several with commas.")
-    ] = None,
-    table: Annotated[
-        str | None, typer.Option("--table", help="The table it is about, by the name that --table of a release says.")
-    ] = None,
-    neighbours: Annotated[str | None, typer.Option(help="add-remove or replace.")] = None,
-    releases: Annotated[
-        int | None, typer.Option("--releases", help="How many are planned, to say which kind of budget has less noise.")
-    ] = None,
+    *,
+    epsilon: float,
+    delta: float | None = None,
+    pure_epsilon: float = 0.0,
+    threshold_delta: float = 0.0,
+    unit: str | None = None,
+    table: str | None = None,
+    neighbours: str | None = None,
+    releases: int | None = None,
 ) -> Answer:
     """Begin a ledger; an existing one is never replaced. Its limits are fixed, but while nothing is paid from it, it
     may be created once more with a --delta of 0, or with one above, or with other --releases.
@@ -118,12 +109,7 @@ def create(
 
 @app.command()
 @printed
-def close(
-    ledger: Ledger,
-    reason: Annotated[
-        str, typer.Option("--reason", help="Why it is closed, such as 'the year is over'. The ledger keeps it.")
-    ],
-) -> Answer:
+def close(ledger: Ledger, *, reason: str) -> Answer:
     """Refuse every release until the budget is reopened.
 
     Example: [bold]leastnoise budget close city.ledger --reason "the year is over"[/bold]
@@ -135,12 +121,7 @@ def close(
 
 @app.command()
 @printed
-def reopen(
-    ledger: Ledger,
-    reason: Annotated[
-        str, typer.Option("--reason", help="Why it was closed, and what has changed since. The ledger keeps it.")
-    ],
-) -> Answer:
+def reopen(ledger: Ledger, *, reason: str) -> Answer:
     """Allow releases again: after rows could not be read, which closed the budget, or after `close`.
 
     Example: [bold]leastnoise budget reopen city.ledger --reason "the disk was full"[/bold]
@@ -154,18 +135,13 @@ def reopen(
 @printed
 def allocate(
     ledger: Ledger,
-    share: Annotated[str, typer.Option("--share", help="The part of the budget, such as 0.25 or 1/4.")],
-    name: Annotated[str | None, typer.Option("--name", help="What the allocation is called.")] = None,
-    people: Annotated[
-        str, typer.Option(help="Who may spend from it, with commas: users, with PostgreSQL roles. Else whoever may.")
-    ] = "",
-    expires: Annotated[
-        str | None, typer.Option(help="The last day on which it can be spent from, such as 2027-12-31.")
-    ] = None,
-    within: Annotated[
-        str | None, typer.Option("--within", help="A part of this allocation, not of the whole budget.")
-    ] = None,
-    note: Note = "",
+    *,
+    share: str,
+    name: str | None = None,
+    people: str = "",
+    expires: str | None = None,
+    within: str | None = None,
+    note: str = "",
 ) -> Answer:
     """Give a part of the budget to others, with a name and limits of its own. It is debited at once.
 
@@ -190,7 +166,8 @@ def allocate(
 def give_back(
     ledger: Ledger,
     name: Annotated[str, typer.Argument(metavar="NAME", help="What the allocation is called.")],
-    note: Note = "",
+    *,
+    note: str = "",
 ) -> Answer:
     """End an allocation: what it has not spent goes back to the budget.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -13,19 +13,6 @@ from rich.table import Table
 import leastnoise as ln
 from leastnoise.cli.output import Answer, printed
 
-Epsilon = Annotated[float, typer.Option(help="How much an attacker may learn; 0 or more. Small is private.")]
-Delta = Annotated[float, typer.Option(help="A small probability, such as 1e-6.")]
-Sigma = Annotated[float, typer.Option(help="The standard deviation of the noise.")]
-Sensitivity = Annotated[float, typer.Option(help="How far one person can move the answer (L2).")]
-L1Sensitivity = Annotated[
-    float | None, typer.Option("--l1-sensitivity", help="The same in L1, so that Laplace noise can compete.")
-]
-Steps = Annotated[int, typer.Option("--steps", help="How many such releases there are.")]
-Sampling = Annotated[
-    str, typer.Option(help="The chance that a person takes part in a step (Poisson sampling): 0.01, or 256/60000.")
-]
-Bins = Annotated[int, typer.Option(help="How many numbers are published.")]
-
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
@@ -33,13 +20,7 @@ def register(app: typer.Typer) -> None:
         app.command(rich_help_panel="Calculate")(printed(command))
 
 
-def sigma(
-    epsilon: Epsilon,
-    delta: Delta,
-    sensitivity: Sensitivity = 1.0,
-    steps: Steps = 1,
-    sampling: Sampling = "1",
-) -> Answer:
+def sigma(*, epsilon: float, delta: float, sensitivity: float = 1.0, steps: int = 1, sampling: str = "1") -> Answer:
     """The least noise that keeps the guarantee: sigma, proved and rounded up.
 
     Example: [bold]leastnoise sigma --epsilon 1 --delta 1e-6 --sensitivity 5[/bold]
@@ -56,13 +37,7 @@ def sigma(
     )
 
 
-def epsilon(
-    sigma: Sigma,
-    delta: Delta,
-    sensitivity: Sensitivity = 1.0,
-    steps: Steps = 1,
-    sampling: Sampling = "1",
-) -> Answer:
+def epsilon(*, sigma: float, delta: float, sensitivity: float = 1.0, steps: int = 1, sampling: str = "1") -> Answer:
     """What noise of this sigma guarantees: the least epsilon at a delta, proved and rounded up.
 
     Example: [bold]leastnoise epsilon --sigma 21.2 --delta 1e-6 --sensitivity 5[/bold]
@@ -78,13 +53,7 @@ def epsilon(
     return _answer({"epsilon": answer, **facts}, ln.GaussianDP.explain(whole, delta=delta))  # type: ignore[arg-type]
 
 
-def delta(
-    sigma: Sigma,
-    epsilon: Epsilon,
-    sensitivity: Sensitivity = 1.0,
-    steps: Steps = 1,
-    sampling: Sampling = "1",
-) -> Answer:
+def delta(*, sigma: float, epsilon: float, sensitivity: float = 1.0, steps: int = 1, sampling: str = "1") -> Answer:
     """What noise of this sigma guarantees: the least delta at an epsilon, proved and rounded up.
 
     Example: [bold]leastnoise delta --sigma 21.2 --epsilon 1 --sensitivity 5[/bold]
@@ -125,15 +94,16 @@ def _note(sampling: float) -> str:
 
 
 def plan(
-    error: Annotated[float, typer.Option(help="How far off a published number may be.")],
-    delta: Annotated[float, typer.Option(help="A small probability, such as 1e-6; 0 asks for Laplace noise.")],
-    confidence: Annotated[float, typer.Option(help="How surely all numbers must be within the error.")] = 0.95,
-    bins: Bins = 1,
-    sensitivity: Sensitivity = 1.0,
-    l1_sensitivity: L1Sensitivity = None,
-    mechanism: Annotated[str, typer.Option(help="auto, gaussian or laplace.")] = "auto",
-    grid: Annotated[float, typer.Option(help="The step of what is published: 1 for counts, 0 for any number.")] = 0.0,
-    repeats: Annotated[int, typer.Option(help="How many such releases epsilon is for: 52 for one a week.")] = 1,
+    *,
+    error: float,
+    delta: float,
+    confidence: float = 0.95,
+    bins: int = 1,
+    sensitivity: float = 1.0,
+    l1_sensitivity: float | None = None,
+    mechanism: str = "auto",
+    grid: float = 0.0,
+    repeats: int = 1,
 ) -> Answer:
     """From the error you can accept to the least epsilon that allows it.
 
@@ -155,11 +125,7 @@ def plan(
 
 
 def compare(
-    epsilon: Epsilon,
-    delta: Delta,
-    sensitivity: Sensitivity = 1.0,
-    l1_sensitivity: L1Sensitivity = None,
-    bins: Bins = 1,
+    *, epsilon: float, delta: float, sensitivity: float = 1.0, l1_sensitivity: float | None = None, bins: int = 1
 ) -> Answer:
     """Every mechanism side by side, and which one to use.
 

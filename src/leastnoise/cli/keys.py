@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -19,18 +18,7 @@ def register(app: typer.Typer) -> None:
     app.command("keys", rich_help_panel="Prepare")(printed(typed_by(keys, {"table": TABLE}, writes=False)))
 
 
-def keys(
-    typed: Typed,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="The file of keys, such as keys.toml. Never replaced.")
-    ],
-    known: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Public keys of a column: month=1:13, zone=zones.csv:zone_id, sex=f,m. Others are left open."
-        ),
-    ] = None,
-) -> Answer:
+def keys(typed: Typed, *, output: Path, known: list[str] | None = None) -> Answer:
     """A file of public keys to be filled in, one line per column, from names and types alone: no row is read.
 
     Keys come from a public file, a range or a list; never from the table itself. Columns that --known leaves out are

@@ -6,7 +6,7 @@ What the last prints is private, and nothing else the command line prints is: it
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
@@ -48,11 +48,10 @@ def register(app: typer.Typer) -> None:
 
 def suggest_limits(
     typed: Typed,
-    for_epsilon: Annotated[float | None, typer.Option(help="The epsilon of the question. Default: this one's.")] = None,
-    for_delta: Annotated[float | None, typer.Option(help="The delta of the question.")] = None,
-    for_share: Annotated[
-        float | None, typer.Option(help="The question's share of the budget. Default: all that is left.")
-    ] = None,
+    *,
+    for_epsilon: float | None = None,
+    for_delta: float | None = None,
+    for_share: float | None = None,
 ) -> Answer:
     """Limits for a question, from one small release of its own: paid for, and written like any other.
 

@@ -23,20 +23,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.console import Console
 
 from leastnoise import errors
 from leastnoise._support.text import printable as without_controls
+from leastnoise.cli.options import option
 from leastnoise.jobs.fields import SECTIONS
 from leastnoise.jobs.running import saved
 from leastnoise.jobs.wording import in_options
 
 PRIVATE = 4  # the exit code of what must not be published
-Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output, for programs.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing when all went well.")]
 
 
 class Line(str):
@@ -65,12 +64,12 @@ def written(path: object) -> Line:
 
 def printed(command: Callable[..., Answer]) -> Callable[..., None]:
     """The command with --json and --quiet, as typer reads it."""
-    signature = inspect.signature(command, eval_str=True)
+    own = inspect.signature(command, eval_str=True).parameters.values()
     added = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)
-        for name, kind in (("json", Json), ("quiet", Quiet))
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=bool)
+        for name in ("json", "quiet")
     ]
-    given = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in signature.parameters.values()]
+    parameters = [option(command.__name__, each) for each in (*own, *added)]
 
     @functools.wraps(command)
     def called(json: bool, quiet: bool, **typed: Any) -> None:
@@ -81,8 +80,8 @@ def printed(command: Callable[..., Answer]) -> Callable[..., None]:
                 _show(answer, as_json=json)
 
     del called.__wrapped__  # its signature is not this one's
-    called.__signature__ = inspect.Signature([*given, *added])  # type: ignore[attr-defined]
-    called.__annotations__ = {each.name: each.annotation for each in (*given, *added)}
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {each.name: each.annotation for each in parameters}
     return called
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise.cli.ask import PRIVACY, Typed, expected, typed_by
-from leastnoise.cli.calibration import L1Sensitivity, Sensitivity
 from leastnoise.cli.output import Answer, printed, showing, written
 from leastnoise.cli.shown import in_brief, promise_facts
 from leastnoise.jobs.file import typed_job
@@ -31,14 +30,13 @@ def register(app: typer.Typer) -> None:
 
 def release(
     typed: Typed,
-    values: Annotated[str, typer.Argument(help="A CSV, Parquet or .npy file; - reads from a pipe.")],
-    sensitivity: Sensitivity,
-    column: Annotated[str | None, typer.Option("--column", help="The column that holds the values.")] = None,
-    type: Annotated[  # noqa: A002
-        str | None, typer.Option("--type", help="int or float; needed for a CSV, and with --expect.")
-    ] = None,
-    l1_sensitivity: L1Sensitivity = None,
-    neighbours: Annotated[str, typer.Option(help="add-remove or replace.")] = "add-remove",
+    values: str,
+    *,
+    sensitivity: float,
+    column: str | None = None,
+    type: str | None = None,  # noqa: A002
+    l1_sensitivity: float | None = None,
+    neighbours: str = "add-remove",
 ) -> Answer:
     """Publish a vector: read it, add the least noise that keeps the guarantee, write one Parquet file.
 

@@ -17,18 +17,6 @@ from leastnoise.cli.shown import MAX_ROWS_SHOWN, numbers
 from leastnoise.jobs.keys import file_and_name, read_zones
 from leastnoise.jobs.sheets import write
 
-ReleaseFile = Annotated[Path, typer.Argument(help="A file that `save` wrote, or the command line.")]
-GraphName = Annotated[
-    str | None,
-    typer.Option(
-        "--graph", help="Which bins are near: path, cycle, grid, or a Parquet file of edges (u, v) between keys."
-    ),
-]
-NodesFile = Annotated[
-    Path | None,
-    typer.Option("--nodes", help="The nodes of such a graph: a Parquet file with id, lon, lat, which make a map."),
-]
-
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
@@ -37,29 +25,15 @@ def register(app: typer.Typer) -> None:
 
 
 def denoise(
-    release: ReleaseFile,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the estimate goes (Parquet).")],
-    graph: GraphName = None,
-    nodes: NodesFile = None,
-    along: Annotated[
-        str | None,
-        typer.Option(
-            help="The axes along which bins are alike, with commas; none for none. Default: all with an order."
-        ),
-    ] = None,
-    known: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--known",
-            help="A public table that a set of tables shall agree with, district=totals.csv:people: columns of keys, a "
-            "file, and its column of values.",
-        ),
-    ] = None,
-    loss: Annotated[
-        str | None,
-        typer.Option(help="squared, or absolute for medians, many of them exactly zero; for auto and *_bayes."),
-    ] = None,
-    method: Annotated[str, typer.Option(help="auto, james_stein, soft_threshold, empirical_bayes, ...")] = "auto",
+    release: Path,
+    *,
+    output: Path,
+    graph: str | None = None,
+    nodes: Path | None = None,
+    along: str | None = None,
+    known: list[str] | None = None,
+    loss: str | None = None,
+    method: str = "auto",
 ) -> Answer:
     """Take the noise back out of a release. It costs no privacy.
 
@@ -139,14 +113,13 @@ def _graph(loaded: Any, graph: str | None, nodes: Path | None) -> ln.graphs.Grap
 
 
 def report(
-    release: ReleaseFile,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="The page. Default: beside the file.")] = None,
-    graph: GraphName = None,
-    nodes: NodesFile = None,
-    zones: Annotated[
-        str | None, typer.Option("--zones", help="Zones of a map: zones.geojson:name, or without name by their ids.")
-    ] = None,
-    title: Annotated[str | None, typer.Option(help="The page's heading.")] = None,
+    release: Path,
+    *,
+    output: Path | None = None,
+    graph: str | None = None,
+    nodes: Path | None = None,
+    zones: str | None = None,
+    title: str | None = None,
 ) -> Answer:
     """One HTML page about a release, for people: the guarantee, the values, a map or a chart, a table.
 
@@ -187,11 +160,10 @@ def _zones(text: str | None) -> ln.domain.Zones | None:
 
 
 def _show(
-    release: ReleaseFile,
-    table_by: Annotated[
-        str | None, typer.Option("--table-by", help="One table of a set, by its columns: age,sex.")
-    ] = None,
-    rows: Annotated[int, typer.Option("--rows", min=1, help="How many rows to show.")] = MAX_ROWS_SHOWN,
+    release: Path,
+    *,
+    table_by: str | None = None,
+    rows: Annotated[int, typer.Option(min=1, help="How many rows to show.")] = MAX_ROWS_SHOWN,
 ) -> Answer:
     """What a release or an estimate is, what it guarantees, and its first rows. Of a set of tables, all of them or one.
 
@@ -215,16 +187,7 @@ def _show(
 
 
 def export(
-    release: ReleaseFile,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="A .csv or .xlsx file; of a set of tables a folder, or .xlsx.")
-    ],
-    denoised: Annotated[bool, typer.Option("--denoised", help="Denoise first, and write that beside.")] = False,
-    confidence: Annotated[float, typer.Option("--confidence", help="The confidence of low and high.")] = 0.95,
-    round_to: Annotated[
-        float | None,
-        typer.Option("--round-to", help="Write multiples of this, such as 5; low ends down, high ends up."),
-    ] = None,
+    release: Path, *, output: Path, denoised: bool = False, confidence: float = 0.95, round_to: float | None = None
 ) -> Answer:
     """The numbers for spreadsheets: keys, values, low and high, below what was guaranteed.
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator
-from datetime import date
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 
 from leastnoise import errors
-from leastnoise.cli.ask import Expect, expected
+from leastnoise.cli.ask import expected
 from leastnoise.cli.output import Answer, printed, showing, written
 from leastnoise.cli.shown import in_brief
 from leastnoise.jobs.file import read_job
@@ -28,20 +28,16 @@ def run(
     job: Annotated[
         Path, typer.Argument(help=f"The job, in TOML: {escape('[table] [keys] [ask] [privacy] [output]')}.")
     ],
-    day: Annotated[
-        str | None,
-        typer.Option("--date", help="The day that {date:...} in the job stands for, as 2026-10-31; default: today."),
-    ] = None,
-    again: Annotated[
-        bool, typer.Option("--again", help="Release although it was done or begun before: pay again, and draw again.")
-    ] = False,
-    expect: Expect = False,
+    *,
+    date: str | None = None,
+    again: bool = False,
+    expect: bool = False,
 ) -> Answer:
     """Do a job: release what it asks for, and write its files. Run again, it neither pays nor draws again.
 
     Example: [bold]leastnoise run job.toml --expect[/bold]
     """
-    asked = read_job(job, _day(day))
+    asked = read_job(job, _day(date))
     with phrased():
         planned = Run.of(asked, again=again)
         if expect:
@@ -53,9 +49,9 @@ def run(
         return _done(done)
 
 
-def _day(text: str | None) -> date:
+def _day(text: str | None) -> datetime.date:
     try:
-        return date.today() if text is None else date.fromisoformat(text)
+        return datetime.date.today() if text is None else datetime.date.fromisoformat(text)
     except ValueError:
         raise errors.InvalidParameter(f"--date takes a day such as 2026-10-31. Got {text!r} instead.") from None
 
