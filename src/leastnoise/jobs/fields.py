@@ -15,11 +15,13 @@ from typing import Any
 from leastnoise import errors
 from leastnoise._support import toml
 
+MAX_POWER = 300  # of ten: what is beyond is no float
+
 
 def is_number(value: object) -> bool:
-    """Not NaN, nor an infinity, nor what would take a gigabyte to write out."""
+    """Not NaN, nor an infinity, nor what no float holds."""
     if isinstance(value, Decimal):
-        return value.is_finite() and -1000 < value.adjusted() < 1000
+        return value.is_finite() and abs(value.adjusted()) <= MAX_POWER
     return type(value) is int
 
 

@@ -20,7 +20,7 @@ from leastnoise.curator.budget.history import (
 from leastnoise.pictures import budgets as bars
 from leastnoise.pictures import svg
 from leastnoise.studio import budgets
-from leastnoise.studio.form_numbers import decimal
+from leastnoise.studio.form_numbers import read_number
 from leastnoise.studio.session import Fields, Studio
 from leastnoise.studio.wording import in_words
 
@@ -87,7 +87,7 @@ def _opened(studio: Studio, fields: Fields) -> tuple[str, Budget]:
 def allocate(studio: Studio, fields: Fields) -> str:
     """A part of a budget for others; a second click finds the name taken, and debits nothing."""
     place, budget = _opened(studio, fields)
-    share = decimal(str(fields.get("share", "")), "share")
+    share = read_number(fields, "share")
     people = [each.strip() for each in str(fields.get("people", "")).split(",") if each.strip()]
     budget.allocate(
         str(fields.get("name", "")),

@@ -11,7 +11,7 @@ from typing import Any
 from leastnoise import errors
 from leastnoise.curator.budget import Budget, postgres_url
 from leastnoise.curator.budget.postgres_store import PostgresStore
-from leastnoise.studio.form_numbers import decimal
+from leastnoise.studio.form_numbers import read_number
 from leastnoise.studio.server_address import checked_address
 from leastnoise.studio.session import Fields, Studio
 
@@ -80,11 +80,9 @@ def create(studio: Studio, fields: Fields) -> str:
     named = str(fields.get("ledger", "")).strip()
     if not named:
         raise errors.MissingParameter("Give the new budget a name.", parameter="ledger")
-    limits: dict[str, Any] = {
-        name: float(decimal(str(fields.get(f"new:{name}", "")), name)) for name in ("epsilon", "delta")
-    }
+    limits: dict[str, Any] = {name: float(read_number(fields, f"new:{name}")) for name in ("epsilon", "delta")}
     planned = str(fields.get("new:releases", "")).strip()
-    limits["releases"] = int(decimal(planned, "releases")) if planned else None
+    limits["releases"] = int(read_number(fields, "new:releases")) if planned else None
     limits["unit"] = str(fields.get("new:unit", "")).strip() or None
     limits["neighbours"] = "replace" if fields.get("new:neighbours") == "replace" else None
     with warnings.catch_warnings():

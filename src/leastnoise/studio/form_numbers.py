@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 from leastnoise import errors
-
-MAX_POWER = 300  # of ten: what is beyond is no float
+from leastnoise.jobs.fields import MAX_POWER, number
 
 
 def read_number(fields: Mapping[str, Any], name: str) -> int | Decimal:
-    """A number; a whole one is an int."""
-    found = decimal(str(fields.get(name, "")), name)
-    return int(found) if found == found.to_integral_value() and abs(found) < 10**15 else found
+    """The number of this name; "new:epsilon" is the epsilon of something new."""
+    return typed_number(str(fields.get(name, "")), name.removeprefix("new:"))
+
+
+def typed_number(text: str, name: str) -> int | Decimal:
+    """A number as it was typed."""
+    try:
+        return number(text)
+    except ValueError:
+        raise errors.InvalidParameter(
+            f'"{name}" must be a number of at most {MAX_POWER} digits. Got {text!r} instead.', parameter=name
+        ) from None
 
 
 def shown_end(end: float) -> str:
@@ -24,14 +32,3 @@ def shown_end(end: float) -> str:
     ('40', '0.25')
     """
     return f"{Decimal(repr(float(end))).normalize():f}"
-
-
-def decimal(text: str, name: str) -> Decimal:
-    """A finite number, as it was typed."""
-    try:
-        found = Decimal(text.strip())
-    except InvalidOperation:
-        raise errors.InvalidParameter(f'"{name}" must be a number. Got {text!r} instead.', parameter=name) from None
-    if not found.is_finite() or abs(found.adjusted()) > MAX_POWER:
-        raise errors.InvalidParameter(f'"{name}" must be finite, and of at most {MAX_POWER} digits.', parameter=name)
-    return found

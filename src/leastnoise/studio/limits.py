@@ -127,18 +127,18 @@ def who_estimates(studio: Studio, draft: Draft) -> str:
     return "A preliminary release in the step about limits estimates it, for a part of a budget."
 
 
-def price(studio: Studio, draft: Draft, place: str, share: Decimal, *, clip: bool = False) -> list[str]:
+def price(studio: Studio, draft: Draft, place: str, share: int | Decimal, *, clip: bool = False) -> list[str]:
     """What such a release would be like: from public facts, free."""
     text = str(_run(studio, draft, place, share, clip).expect())
     return [line for line in text.splitlines() if line and not line.startswith("  ")]
 
 
-def suggest(studio: Studio, draft: Draft, place: str, share: Decimal, *, clip: bool = False) -> None:
+def suggest(studio: Studio, draft: Draft, place: str, share: int | Decimal, *, clip: bool = False) -> None:
     """Pay for a proposal, of limits or of a range, and keep it beside the job, in place of an earlier one."""
     _run(studio, draft, place, share, clip).do()
 
 
-def _run(studio: Studio, draft: Draft, place: str, share: Decimal, clip: bool) -> Run:
+def _run(studio: Studio, draft: Draft, place: str, share: int | Decimal, clip: bool) -> Run:
     """The run that asks for a proposal: the table is opened and not read."""
     path = clip_path(studio, draft) if clip else proposal_path(studio, draft)
     job = replace(draft.job(), privacy={}, output={"release": path.name})

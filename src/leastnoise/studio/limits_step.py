@@ -18,8 +18,8 @@ from leastnoise.releases.limit_errors import kept_in_words
 from leastnoise.releases.limit_suggestion import LimitSuggestion
 from leastnoise.studio import budgets, limits
 from leastnoise.studio.draft import Draft
-from leastnoise.studio.form_numbers import shown_end
-from leastnoise.studio.session import Fields, Studio, number
+from leastnoise.studio.form_numbers import read_number, shown_end
+from leastnoise.studio.session import Fields, Studio
 from leastnoise.studio.wording import in_words
 
 USUAL_SHARES = {"limits": "0.02", "clip": "0.1"}
@@ -60,7 +60,7 @@ def show(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
 def look(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
     """What the preliminary release costs and how exact it is, before it is paid."""
     try:
-        place, share = str(fields.get("budget", "")), number(fields, "share")
+        place, share = str(fields.get("budget", "")), read_number(fields, "share")
         gauge = budgets.gauge(studio, place, float(share))
         asked, clip = _with_typed(draft, fields), fields.get("of") == "clip"
         return {"gauge": gauge, "price": limits.price(studio, asked, place, share, clip=clip), "impossible": ""}
@@ -103,7 +103,7 @@ def _suggested(studio: Studio, draft: Draft, fields: Fields) -> Draft:
     if clip and not limits.can_suggest_clip(draft):
         raise errors.InvalidParameter("A proposed range was taken already. Go back to the typed one first.")
     studio.looked.add(once)
-    place, share = str(fields.get("budget", "")), number(fields, "share")
+    place, share = str(fields.get("budget", "")), read_number(fields, "share")
     limits.suggest(studio, draft, place, share, clip=clip)
     return draft
 

@@ -11,8 +11,9 @@ from leastnoise import errors
 from leastnoise.jobs.fields import SECTIONS
 from leastnoise.studio import budgets, inputs, limits
 from leastnoise.studio.draft import Draft
+from leastnoise.studio.form_numbers import read_number
 from leastnoise.studio.preview import EPSILONS, Preview, preview, solve
-from leastnoise.studio.session import Fields, Studio, number
+from leastnoise.studio.session import Fields, Studio
 from leastnoise.studio.wording import in_words
 
 MORE = [SECTIONS["privacy"][name] for name in ("mechanism", "note")]
@@ -62,8 +63,8 @@ def _allocations(studio: Studio, place: str) -> tuple[list[str], str]:
 def _in_numbers(fields: Fields) -> dict[str, Any]:
     """The noise itself, where it is typed; else epsilon and delta."""
     if str(fields.get("sigma") or "").strip():
-        return {"sigma": number(fields, "sigma")}
-    return {"epsilon": number(fields, "epsilon"), "delta": number(fields, "delta")}
+        return {"sigma": read_number(fields, "sigma")}
+    return {"epsilon": read_number(fields, "epsilon"), "delta": read_number(fields, "delta")}
 
 
 def privacy_of(studio: Studio, draft: Draft, fields: Fields) -> Draft:
@@ -74,7 +75,7 @@ def privacy_of(studio: Studio, draft: Draft, fields: Fields) -> Draft:
     if place not in budgets.places(studio):
         raise errors.InvalidParameter("There is no such budget here. Choose one of the list.", parameter="budget")
     share = str(fields.get("share") or "").strip() or not any(fields.get(name) for name in ("epsilon", "sigma"))
-    paid = {"share": number(fields, "share")} if share else _in_numbers(fields)
+    paid = {"share": read_number(fields, "share")} if share else _in_numbers(fields)
     chosen = {"budget": place, **paid, "allocation": str(fields.get("allocation", ""))}
     return draft.with_section("privacy", chosen | inputs.read(MORE, fields))
 
@@ -100,7 +101,7 @@ def look(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
 
 def solved(studio: Studio, draft: Draft, fields: Fields) -> float | None:
     """The epsilon, or the share, at which no number is off by more than the `error` of the form."""
-    wanted, name = float(number(fields, "error")), "share" if fields.get("budget") else "epsilon"
+    wanted, name = float(read_number(fields, "error")), "share" if fields.get("budget") else "epsilon"
 
     def half_width(value: float) -> float | None:
         return preview(privacy_of(studio, draft, {**fields, name: f"{value:.6g}"})).worst

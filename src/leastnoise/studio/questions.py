@@ -14,7 +14,7 @@ from leastnoise.jobs.fields import LIMITS, Field, listed
 from leastnoise.jobs.questions import QUESTIONS, Question
 from leastnoise.studio import inputs, map_question
 from leastnoise.studio.columns import Column
-from leastnoise.studio.form_numbers import decimal, read_number
+from leastnoise.studio.form_numbers import read_number, typed_number
 
 # The fields that the page has inputs of its own for, or the step about limits.
 _OWN = ("by", "column", "clip", "levels", "expected_rows", "ways", "other", "limits", *LIMITS)
@@ -182,5 +182,5 @@ def _column(fields: Mapping[str, Any], kinds: Mapping[str, Column]) -> str:
 
 def _levels(text: str) -> list[Decimal]:
     words = [word.strip().removesuffix("%") for word in text.split(",") if word.strip()]
-    found = [decimal(word, "levels") for word in words or ["0.5"]]
+    found = [Decimal(typed_number(word, "levels")) for word in words or ["0.5"]]
     return [level / 100 if level >= 1 else level for level in found]

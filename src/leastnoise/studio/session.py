@@ -5,12 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from leastnoise import errors
 from leastnoise._support import toml
 from leastnoise.studio.draft import Draft
 from leastnoise.studio.folder import Folder
@@ -64,15 +62,3 @@ class Studio:
             return False
         found = toml.load(path, "job").found
         return not any(isinstance(found.get(section), dict) for section in ("table", "ask", "privacy", "output"))
-
-
-def number(fields: Fields, name: str) -> Decimal:
-    """A number of a form."""
-    text = str(fields.get(name, "")).strip()
-    try:
-        found = Decimal(text)
-    except InvalidOperation:
-        raise errors.InvalidParameter(f"{name} must be a number. Got {text!r} instead.", parameter=name) from None
-    if not found.is_finite():
-        raise errors.InvalidParameter(f"{name} must be finite.", parameter=name)
-    return found
