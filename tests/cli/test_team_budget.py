@@ -11,7 +11,7 @@ import pytest
 
 import leastnoise as ln
 from leastnoise.cli import app
-from leastnoise.cli.budget_shown import history_lines
+from leastnoise.cli.budget import history_lines
 
 Said = tuple[int, str, str]
 

@@ -7,16 +7,28 @@ import os
 import signal
 import sys
 from contextlib import suppress
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from typer.core import TyperGroup
 
 import leastnoise as ln
 from leastnoise._support import files
-from leastnoise.cli import ask, budget, calibration, keys, limits, output, release, released, run, studio
+from leastnoise.cli import ask, budget, calibration, output, prepare, release, released, run, studio
+
+PANELS = ("Publish", "Prepare", "After", "Budget", "Calculate", "Run")
+
+
+class _InPanels(TyperGroup):
+    """Commands in the order in which they are used."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return sorted(self.commands, key=lambda name: PANELS.index(str(self.commands[name].rich_help_panel)))  # type: ignore[attr-defined]
+
 
 app = typer.Typer(
+    cls=_InPanels,
     name="leastnoise",
     help="Statistics about people with a proved differential-privacy guarantee and the least noise that keeps it.",
     no_args_is_help=True,
@@ -44,7 +56,7 @@ def root(
     """Statistics about people with a proved differential-privacy guarantee and the least noise that keeps it."""
 
 
-for _part in (ask, release, limits, keys, released):
+for _part in (ask, release, prepare, released):
     _part.register(app)
 app.add_typer(budget.app, name="budget", rich_help_panel="Budget")
 for _part in (calibration, run, studio):

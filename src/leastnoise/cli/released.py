@@ -15,7 +15,6 @@ from leastnoise.cli.output import Answer, printed, written
 from leastnoise.cli.output import show as print_line
 from leastnoise.cli.shown import MAX_ROWS_SHOWN, numbers
 from leastnoise.jobs.keys import file_and_name, read_zones
-from leastnoise.jobs.sheets import write
 
 
 def register(app: typer.Typer) -> None:
@@ -193,5 +192,7 @@ def export(
 
     Example: [bold]leastnoise export map.parquet --denoised -o map.xlsx[/bold]
     """
-    made = write(ln.load(release), output, denoised=denoised, confidence=confidence, round_to=round_to)
+    from leastnoise.jobs import written as sheets
+
+    made = sheets.write(ln.load(release), output, denoised=denoised, confidence=confidence, round_to=round_to)
     return Answer({"output": str(made)}, [written(made)])

@@ -23,7 +23,6 @@ from leastnoise.jobs.fields import WRITTEN
 from leastnoise.jobs.file import Job
 from leastnoise.jobs.record import Record, read_record
 from leastnoise.jobs.rows import steps
-from leastnoise.jobs.sheets import folder_of, write
 
 if TYPE_CHECKING:
     from leastnoise.curator.queries.query import Query
@@ -119,9 +118,9 @@ class Run:
 
     def _check_files(self) -> None:
         """Everything that will be written can be, before anything is paid."""
-        from leastnoise.jobs import maps
+        from leastnoise.jobs import written
 
-        maps.check_network(self.job, self.query)
+        written.check_network(self.job, self.query)
         paths = list(self.files.values())
         if "estimate" in self.files and not self.job.question.denoises(self.query):
             place = self.job.file.place("output", "estimate")
@@ -134,7 +133,7 @@ class Run:
                     place = self.job.file.place("output", name)
                     raise errors.MissingPackage.named(package, f"{place}: {name}", extra=name)
             if name == "csv" and self.job.ask["kind"] == "crosstabs":
-                files.check_folder(folder_of(Path(path)))
+                files.check_folder(written.folder_of(Path(path)))
             else:
                 files.check_writable(path, _OUTPUT_KINDS.get(name, "release"), sources=self.query.files)
             if name == "estimate":
@@ -234,11 +233,11 @@ class Run:
 
     def _write_others(self, made: Any) -> None:
         """What is made of the release alone, for free."""
-        from leastnoise.jobs import maps
+        from leastnoise.jobs import written
 
         estimate: Any = "auto"
         with self._making("The map"):
-            graph, zones = maps.graph_of(self.job, made), maps.zones_of(self.job, made)
+            graph, zones = written.graph_of(self.job, made), written.zones_of(self.job, made)
         drawn_on = {name: value for name, value in (("graph", graph), ("zones", zones)) if value is not None}
         if "estimate" in self.files:
             with self._making(repr(self.files["estimate"])):
@@ -251,7 +250,7 @@ class Run:
         for name in ("csv", "excel"):
             if name in self.files:
                 with self._making(repr(self.files[name])):
-                    write(made, Path(self.files[name]), estimate=beside)
+                    written.write(made, Path(self.files[name]), estimate=beside)
 
     def _making(self, what: str) -> AbstractContextManager[None]:
         cure = f"{what} could not be made from it. Running the job again makes it, and pays nothing."

@@ -1,22 +1,25 @@
-"""`leastnoise suggest-limits` and `suggest-clip`: limits and clips bought with a release; and `private-check`, the
-curator's exact look.
+"""What goes before a question: `leastnoise suggest-limits` and `suggest-clip` buy limits and clips with a release,
+`private-check` is the curator's exact look, and `keys` writes a file of public keys to be filled in.
 
-What the last prints is private, and nothing else the command line prints is: it ends with an exit code of its own.
+What `private-check` prints is private, and nothing else the command line prints is: its exit code is its own.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table as PrintedTable
 
+from leastnoise import errors
 from leastnoise._support.text import rounded
 from leastnoise.cli.ask import KEYS, PRIVACY, TABLE, Typed, expected, typed_by
-from leastnoise.cli.output import PRIVATE, Answer, printed, show, showing, written
+from leastnoise.cli.output import PRIVATE, Answer, Line, printed, show, showing, written
 from leastnoise.cli.shown import MAX_ROWS_SHOWN, in_brief
 from leastnoise.jobs.fields import LIMITS, PAIR, SECTIONS, Field, missing
+from leastnoise.jobs.keys import parse_keys
 from leastnoise.jobs.questions import QUESTIONS
 from leastnoise.jobs.running import Done, open_table, request_of
 
@@ -44,6 +47,7 @@ def register(app: typer.Typer) -> None:
     app.command("suggest-clip", rich_help_panel="Prepare")(printed(clip))
     check = typed_by(private_check, {"table": TABLE, "ask": checked}, writes=False)
     app.command("private-check", rich_help_panel="Prepare")(check)
+    app.command("keys", rich_help_panel="Prepare")(printed(typed_by(keys, {"table": TABLE}, writes=False)))
 
 
 def suggest_limits(
@@ -141,3 +145,24 @@ def _limits_shown(made: Any, path: str) -> Answer:
             numbers = [rounded(row[name]) for name in ("bias", "noise", "error")]
             table.add_row(*cells, *numbers, style="bold" if row is rows[chosen] else None)
         return Answer(facts, [table, *in_brief(made), written(path)], path)
+
+
+def keys(typed: Typed, *, output: Path, known: list[str] | None = None) -> Answer:
+    """A file of public keys to be filled in, one line per column, from names and types alone: no row is read.
+
+    Keys come from a public file, a range or a list; never from the table itself. Columns that --known leaves out are
+    for you to fill in. Questions take the file: --keys keys.toml.
+
+    Example: [bold]leastnoise keys trips.parquet --unit taxi --known zone=zones.csv:zone_id --known hour=0:24 -o
+    keys.toml[/bold]
+    """
+    table, given = open_table(typed.job(kind="count_units")), {}
+    for text in known or []:
+        column, equals, keys_of_it = text.partition("=")
+        if not equals:
+            raise errors.BadDomain(f"--known takes COLUMN=KEYS, such as month=1:13. Got {text!r} instead.")
+        table._data.check_usable(column)
+        given[column] = parse_keys(table, [column], [keys_of_it])
+    table.write_keys(output, keys=given)
+    told = f"Written: {output}. Fill in the [] of what you ask for, from what is public; say --keys {output}."
+    return Answer({"output": str(output)}, [Line(told)])
