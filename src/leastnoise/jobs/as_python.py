@@ -5,21 +5,18 @@ Nothing in it is text of the job's file but as a value: see `calls`. The script 
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from datetime import date
-from decimal import Decimal
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from leastnoise import errors
 from leastnoise._support import toml
-from leastnoise._support.toml import TomlFile
 from leastnoise.domain.key_files import equal_edges
 from leastnoise.graphs.bin_graph import GRAPH_NAMES
 from leastnoise.jobs.calls import Call, Variable, arguments, printed
 from leastnoise.jobs.fields import listed
-from leastnoise.jobs.file import Job, on_day, parse_job
+from leastnoise.jobs.file import Job, on_day, read_text
 from leastnoise.jobs.questions import QUESTIONS
 from leastnoise.jobs.rows import steps, zones_variable
 from leastnoise.jobs.statistics import parse
@@ -79,10 +76,7 @@ def cells(path: str, found: Sections) -> list[Cell]:
     return [*made, Cell(FILES, tuple(_files(table, ask, output)))]
 
 
-@lru_cache(maxsize=16)  # a slider asks again and again; an error is not remembered
-def _checked(path: str, text: str) -> Job:
-    """The job, so that every name in it is one that a job may have."""
-    return parse_job(TomlFile(path, tomllib.loads(text, parse_float=Decimal), text), date.today())
+_checked = lru_cache(maxsize=16)(read_text)  # a slider asks again and again; an error is not remembered
 
 
 def _today(value: Any) -> Any:

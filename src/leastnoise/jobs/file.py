@@ -29,6 +29,7 @@ import hashlib
 import json
 import os
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -120,28 +121,30 @@ class Job:
 
 def read_job(path: str | os.PathLike[str], day: date) -> Job:
     """The job in the file, for a run on this day, checked. Nothing is opened but files of keys."""
-    return parse_job(toml.load(path, "job", parse_float=Decimal), day)
+    return _checked(toml.load(path, "job", parse_float=Decimal), day)
 
 
-def parse_job(file: TomlFile, day: date) -> Job:
-    """The same of a text that need not be on disk. Its numbers with a point are decimals."""
-    for name in file.found:
-        if name not in (*SECTIONS, "keys"):
-            raise _mistake(file, (name,), errors.InvalidParameter.among("a section", name, [*SECTIONS, "keys"]))
-    sections = {name: _section(file, name, day) for name in SECTIONS}
-    _check_question(file, sections["ask"])
-    keys = _zone_keys(file, sections) | _keys(file, day, sections["table"].get("lattice", {}))
-    return Job(file, **sections, keys=keys)  # type: ignore[arg-type]
+def read_text(path: str, text: str) -> Job:
+    """The same of a text that need not be on disk, for a run today."""
+    return _checked(TomlFile(path, tomllib.loads(text, parse_float=Decimal), text), date.today())
 
 
 def typed_job(sections: Mapping[str, Mapping[str, Any]], keys: Sequence[str]) -> Job:
     """The job that options ask for: sections as a file has them, and keys as they were typed. A rehearsal needs no
     output, and a vector in a file neither table nor question."""
-    file = TomlFile("", dict(sections), "")
-    checked = {name: _section(file, name, None) if name in sections else {} for name in SECTIONS}
-    if "ask" in sections:
-        _check_question(file, checked["ask"])
-    return Job(file, **checked, keys=_zone_keys(file, checked), typed_keys=tuple(keys))
+    return _checked(TomlFile("", dict(sections), ""), None, keys)
+
+
+def _checked(file: TomlFile, day: date | None, typed_keys: Sequence[str] = ()) -> Job:
+    """The job, whose every name and value is one that a job may have. day: None where no text has a date in it."""
+    for name in file.found:
+        if name not in (*SECTIONS, "keys"):
+            raise _mistake(file, (name,), errors.InvalidParameter.among("a section", name, [*SECTIONS, "keys"]))
+    sections = {name: _section(file, name, day) if file.path or name in file.found else {} for name in SECTIONS}
+    if sections["ask"]:
+        _check_question(file, sections["ask"])
+    keys = _zone_keys(file, sections) | _keys(file, day, sections["table"].get("lattice", {}))
+    return Job(file, **sections, keys=keys, typed_keys=tuple(typed_keys))
 
 
 def _section(file: TomlFile, name: str, day: date | None) -> dict[str, Any]:
@@ -162,7 +165,7 @@ def _section(file: TomlFile, name: str, day: date | None) -> dict[str, Any]:
         except errors.InvalidParameter as problem:
             raise _mistake(file, (name, word), problem) from None
     plain = {word: _plain(value, exact=name == "privacy") for word, value in found.items()}
-    return plain if day is None else {word: _dated(value, day, file, (name, word)) for word, value in plain.items()}
+    return {word: _dated(value, day, file, (name, word)) for word, value in plain.items()}
 
 
 def _check_question(file: TomlFile, ask: Mapping[str, Any]) -> None:
@@ -179,7 +182,7 @@ def _check_question(file: TomlFile, ask: Mapping[str, Any]) -> None:
             raise _mistake(file, ("ask", word), problem)
 
 
-def _keys(file: TomlFile, day: date, lattices: Mapping[str, str]) -> dict[str, Any]:
+def _keys(file: TomlFile, day: date | None, lattices: Mapping[str, str]) -> dict[str, Any]:
     found = file.found.get("keys", {})
     if isinstance(found, str):
         return ln.domain.read(file.folder / _dated(found, day, file, ("keys",)))
@@ -221,13 +224,13 @@ def _cells(file: TomlFile, column: str, lattice: str, box: Any) -> Any:
     return ln.domain.Lattice(*parse_lattice(lattice)).box(x=(west, east), y=(south, north))
 
 
-def _dated(value: Any, day: date, file: TomlFile, names: tuple[str, ...]) -> Any:
-    """The value with the day of the run for {date:...} in its texts."""
+def _dated(value: Any, day: date | None, file: TomlFile, names: tuple[str, ...]) -> Any:
+    """The value with the day of the run for {date:...} in its texts; as it is where there is no such day."""
     if isinstance(value, list):
         return [_dated(each, day, file, names) for each in value]
     if isinstance(value, dict):
         return {name: _dated(each, day, file, names) for name, each in value.items()}
-    if not isinstance(value, str):
+    if day is None or not isinstance(value, str):
         return value
     if re.search(r"\{date(?!:[^{}]+\})", value):
         written = "a date is written {date:%Y-%m-%d}, with what it is made of after the colon."

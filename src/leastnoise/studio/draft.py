@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
-from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from leastnoise import errors
 from leastnoise._support import files, toml
-from leastnoise._support.toml import TomlFile
 from leastnoise.curator.budget import postgres_url
 from leastnoise.jobs import as_python
-from leastnoise.jobs.file import Job, parse_job
+from leastnoise.jobs.file import Job, read_text
 from leastnoise.jobs.running import Run, alone, query_of
 from leastnoise.studio.server_address import checked_address
 
@@ -93,8 +90,7 @@ class Draft:
 
     def job(self) -> Job:
         """What it asks for, checked; an error says what is missing."""
-        text = self.text
-        return parse_job(TomlFile(str(self.path), tomllib.loads(text, parse_float=Decimal), text), date.today())
+        return read_text(str(self.path), self.text)
 
     def run(self) -> Run:
         """The run that it describes: the table and the ledger are opened, no row is read."""

@@ -17,7 +17,7 @@ from leastnoise.studio.columns import Column
 from leastnoise.studio.form_numbers import read_number, typed_number
 
 # The fields that the page has inputs of its own for, or the step about limits.
-_OWN = ("by", "column", "clip", "levels", "expected_rows", "ways", "other", "limits", *LIMITS)
+_OWN = ("by", "column", "clip", "levels", "ways", "other", "limits", *LIMITS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,6 @@ def fields_of(found: Mapping[str, Any]) -> dict[str, Any]:
         fields["ways"] = job_fields.SECTIONS["ask"]["ways"].shown(ask.get("ways", 2))
     fields |= _other_fields(ask)
     fields |= {"column": ask.get("column", ""), "levels": ", ".join(map(str, listed(ask.get("levels", []))))}
-    fields["expected_rows"] = str(ask.get("expected_rows", ""))
     fields |= dict(zip(("low", "high"), map(str, ask.get("clip", ["", ""])), strict=True))
     fields["condition"] = str(ask.get("statistics", {}).get("rate", "")).removeprefix("rate:")
     fields |= map_question.fields_of(found) | {"keys_file": keys if isinstance(keys, str) else ""}
@@ -124,8 +123,6 @@ def sections(fields: Mapping[str, Any], columns: Sequence[Column]) -> dict[str, 
         ask |= {"column": _column(fields, kinds), "clip": [read_number(fields, "low"), read_number(fields, "high")]}
     if "levels" in card.question.fields:
         ask["levels"] = _levels(str(fields.get("levels", "")))
-        if str(fields.get("expected_rows", "")).strip():
-            ask["expected_rows"] = read_number(fields, "expected_rows")
     if "statistics" in card.own:
         ask["statistics"] = {"rows": "count", "rate": f"rate:{_condition(fields)}"}
     ask |= more
