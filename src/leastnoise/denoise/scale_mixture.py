@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from leastnoise.denoise._npmle.interior_point import maximise_likelihood
-from leastnoise.denoise._npmle.kernels import Factor
+from leastnoise.denoise._npmle.kernels import Dense
 from leastnoise.denoise.arrays import Floats
 from leastnoise.denoise.empirical_bayes import hermite
 
@@ -89,37 +89,6 @@ class ScaleMixture:
     def _responsibilities(self, u: Floats) -> Floats:
         p = _densities(u, self.tau) * self.weights
         return np.asarray(p / p.sum(axis=1, keepdims=True))
-
-
-class Dense:
-    """The likelihood of each place under each tau, as `maximise_likelihood` asks for it."""
-
-    def __init__(self, matrix: Floats) -> None:
-        self.matrix = matrix
-
-    @property
-    def atoms(self) -> int:
-        """How many scales."""
-        return int(self.matrix.shape[1])
-
-    def forward(self, w: Floats) -> Floats:
-        """A w."""
-        return np.asarray(self.matrix @ w)
-
-    def adjoint(self, u: Floats) -> Floats:
-        """A' u."""
-        return np.asarray(self.matrix.T @ u)
-
-    def factor(self, v: Floats, s: Floats) -> Factor:
-        """A' diag(v) A + diag(s), in bands that are all of it."""
-        from scipy.linalg import cholesky_banded
-
-        whole = self.matrix.T @ (self.matrix * v[:, None]) + np.diag(s)
-        size = s.size
-        bands = np.zeros((size, size))
-        for k in range(size):
-            bands[size - 1 - k, k:] = np.diagonal(whole, k)
-        return Factor(cholesky_banded(bands, check_finite=False))
 
 
 def _densities(u: Floats, tau: Floats) -> Floats:

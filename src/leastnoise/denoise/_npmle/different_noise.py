@@ -2,12 +2,10 @@
 
     max over weights w >= 0, sum w = 1:   mean_i log f_i,   f = A w,   A_ij = p((y_i - a_j)/sigma_i)
 
-Observations with different sigmas share no kernel, so A is written out, and the weights are found by the constrained
-Newton method (Wang 2007): few atoms have weight, and only those are worked on. Each round adds the peaks of the
-gradient g_j = mean_i A_ij/f_i between the atoms of before, minimises the second-order expansion of the likelihood over
-w >= 0 (a least-squares problem), and takes the longest of the steps 1, 1/2, 1/4, ... to it that gains. It ends on the
-same certificate as the interior point: no mixture of these atoms is likelier by more than max_j g_j - 1 nats an
-observation.
+Observations with different sigmas share no kernel, so A is written out, and only the columns that matter are worked on
+(column generation): the interior point finds the weights of some atoms, atoms without weight leave, the peaks of the
+gradient g_j = mean_i A_ij/f_i between the others enter, and so on. It ends on the same certificate as the interior
+point: no mixture of all these atoms is likelier by more than max_j g_j - 1 nats an observation.
 
 Atoms stand on dyadic lattices: near an observation of noise sigma they are at most an eighth of it apart (a quarter
 where that would make A too large). Groups of observations that no atom can both explain are fitted by themselves, which
@@ -24,19 +22,22 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
 from leastnoise import errors
 from leastnoise.denoise._npmle.freedom import merged
 from leastnoise.denoise._npmle.interior_point import MAX_GAP, Solution
-from leastnoise.denoise._npmle.layout import Bounds, nearest
+from leastnoise.denoise._npmle.interior_point import maximise_likelihood as maximise_on_atoms
+from leastnoise.denoise._npmle.kernels import Dense
+from leastnoise.denoise._npmle.layout import Bounds
 from leastnoise.denoise.arrays import Floats, Mechanism
 
 PARTS_OF_SIGMA = (8, 4)  # atoms to a sigma, at least
 REACH_IN_SIGMAS = 4  # on either side of an observation, where it has atoms
 MAX_ENTRIES = 5e7  # of A: 400 megabytes
-LEAST_DENSITY = 1e-4  # at the start, of an observation beside that at the atom nearest to it
-MAX_ROUNDS = 200
+FIRST_STRIDE = 8  # one atom in so many is worked on first: the others are within a sigma of one
+NO_WEIGHT = 1e-9  # of an atom that leaves
+LEAST_OBSERVATIONS = 0.01  # that an atom must stand for: what the interior point leaves elsewhere is its barrier
+MAX_ROUNDS = 100
 
 
 class Fit(NamedTuple):
@@ -85,11 +86,12 @@ def _fit_group(y: Floats, sigma: Floats, bounds: Bounds, unit: float, mechanism:
     lattice = atoms_near(y, sigma, bounds, unit)
     solved = maximise_likelihood(y, sigma, lattice, mechanism, tolerance)
     place = np.arange(lattice.size, dtype=np.float64)
+    least = LEAST_OBSERVATIONS / y.size
     if unit > 0:
-        alive = solved.weights > 0
-        atoms, weights = lattice[alive], solved.weights[alive]
+        alive = solved.weights > least
+        atoms, weights = lattice[alive], solved.weights[alive] / solved.weights[alive].sum()
     else:
-        found, weights = merged(place, solved.weights, 1.0, 0.0)
+        found, weights = merged(place, solved.weights, 1.0, least)
         atoms = np.interp(found, place, lattice)
     pinned = np.isin(atoms, bounds) | (unit > 0)
     spent = partial(fitting_spent, y, sigma, atoms, weights, pinned)
@@ -134,45 +136,25 @@ def maximise_likelihood(y: Floats, sigma: Floats, atoms: Floats, mechanism: Mech
     """Weights of the atoms whose log-likelihood is within `tolerance` an observation of the best."""
     dense = log_density(y, sigma, atoms, mechanism)
     np.exp(dense - dense.max(axis=1, keepdims=True), out=dense)
-    w = _start(y, sigma, atoms)
-    unseen = dense @ w < LEAST_DENSITY * w.max()  # where atoms are few, the nearest may be one of the others
-    w[np.unique(dense[unseen].argmax(axis=1))] = w.max()
-    w /= w.sum()
-    rounds = 0
-    while True:
-        f = np.maximum(dense @ w, np.finfo(float).tiny)
-        gradient = dense.T @ (1 / f) / y.size
+    once = np.ones(y.size)
+    support = np.unique(np.append(np.arange(0, atoms.size, FIRST_STRIDE), atoms.size - 1))
+    for rounds in range(1, MAX_ROUNDS + 1):
+        some = Dense(np.ascontiguousarray(dense[:, support]))
+        solved = maximise_on_atoms(some, once, tolerance / 2)
+        gradient = dense.T @ (1 / some.forward(solved.weights)) / y.size
         gap = float(gradient.max()) - 1
-        if gap <= tolerance or rounds == MAX_ROUNDS:
+        if gap <= tolerance:
             break
-        rounds += 1
-        support = np.union1d(np.flatnonzero(w), _peaks(gradient, np.flatnonzero(w)))
-        target = _newton(dense[:, support] / f[:, None])
-        w, moved = _gain(dense[:, support], w, support, target)
-        if not moved:  # no more digits to gain; the certificate tells how good w is already
-            break
+        kept = support[solved.weights > NO_WEIGHT]
+        support = np.union1d(kept, _peaks(gradient, kept)) if rounds < MAX_ROUNDS else support
     if not gap <= max(MAX_GAP, tolerance):
         raise errors.NotProved(
             f"The prior was not found to the accuracy needed: {gap:.1e} nats a value after {rounds} rounds. "
             "Denoise parts of the values by themselves, or all with one sigma."
         )
-    return Solution(w, 1 - gradient, max(gap, 0.0), rounds)
-
-
-def _start(y: Floats, sigma: Floats, atoms: Floats) -> Floats:
-    """Equal weights on few atoms of which every observation has one within a few sigma: its density is then not zero.
-
-    Of the intervals y_i -+ 2 sigma_i, the one that ends first gets an atom at its end, all that hold it are done, and
-    so on: the least number of points that meets all.
-    """
-    ends = y + 2 * sigma
-    points, last = [], -math.inf
-    for i in ends.argsort(kind="stable"):
-        if y[i] - 2 * sigma[i] > last:
-            last = float(ends[i])
-            points.append(last)
-    w = np.bincount(nearest(np.array(points), atoms), minlength=atoms.size).astype(np.float64)
-    return np.asarray(w / w.sum())
+    weights = np.zeros(atoms.size)
+    weights[support] = solved.weights
+    return Solution(weights, 1 - gradient, max(gap, 0.0), rounds)
 
 
 def _peaks(gradient: Floats, support: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -180,40 +162,6 @@ def _peaks(gradient: Floats, support: NDArray[np.intp]) -> NDArray[np.intp]:
     edges = np.unique(np.concatenate([[0], support, [gradient.size]]))
     tops = [start + int(gradient[start:end].argmax()) for start, end in pairwise(edges)]
     return np.array([top for top in tops if gradient[top] > 1], dtype=np.intp)
-
-
-def _newton(ratio: Floats) -> Floats:
-    """argmin over w >= 0, sum w = 1 of |ratio w - 2|^2: the second-order expansion of the likelihood at sum w = 1.
-
-    With sum w = 1 that is |P w|^2 for P = ratio - 2, and the answer is a multiple of the w >= 0 that makes
-    |P w|^2 + (sum w - 1)^2 least (Dax 1990).
-    """
-    triangle = np.asarray(np.linalg.qr(ratio - 2.0, mode="r")) / math.sqrt(ratio.shape[0])
-    rows = np.concatenate([triangle, np.ones((1, triangle.shape[1]))])
-    goal = np.zeros(rows.shape[0])
-    goal[-1] = 1.0
-    found, _ = nnls(rows, goal, maxiter=10 * triangle.shape[1] + 100)
-    return np.asarray(found / found.sum())
-
-
-def _gain(dense: Floats, w: Floats, support: NDArray[np.intp], target: Floats) -> tuple[Floats, bool]:
-    """The weights after the longest of the steps 1, 1/2, 1/4, ... that gains, and whether any did.
-
-    No density may fall below a tenth of what it was: where one all but vanishes, the expansion of its logarithm is
-    worth nothing, and the way back is long.
-    """
-    old = w[support]
-    f, direction = dense @ old, dense @ (target - old)
-    rise = float((direction / f).sum())
-    for power in range(40):
-        step = 0.5**power
-        part = 1 + step * direction / f
-        if rise > 0 and part.min() > 0.1 and np.log(part).sum() >= 1e-4 * step * rise:
-            new = np.zeros(w.size)
-            new[support] = np.maximum(old + step * (target - old), 0.0)
-            new[new < 1e-14] = 0.0
-            return new / new.sum(), True
-    return w, False
 
 
 def fitting_spent(y: Floats, sigma: Floats, atoms: Floats, weights: Floats, pinned: NDArray[np.bool_]) -> float:

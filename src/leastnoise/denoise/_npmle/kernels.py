@@ -18,13 +18,20 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve_banded, cholesky_banded, solveh_banded
+from scipy.linalg import cho_factor, cho_solve, cho_solve_banded, cholesky_banded, solveh_banded
 from scipy.linalg.lapack import dtbtrs
 from scipy.special import ndtr
 
 Floats = NDArray[np.float64]
 REACH_IN_SIGMAS = 7.0  # exp(-24.5) = 2e-11 is nothing beside the 1/d that every observation is given by some atom
 _WINDOWS_AT_ONCE = 4096  # multiplied together
+
+
+class Solver(Protocol):
+    """M of a kernel, factored."""
+
+    def solve(self, r: Floats) -> Floats:
+        """M^-1 r."""
 
 
 class Kernel(Protocol):
@@ -40,7 +47,7 @@ class Kernel(Protocol):
     def adjoint(self, u: Floats) -> Floats:
         """A' u: the gradient at the atoms."""
 
-    def factor(self, v: Floats, s: Floats) -> Factor:
+    def factor(self, v: Floats, s: Floats) -> Solver:
         """M = A' diag(v) A + diag(s), ready to be solved."""
 
 
@@ -63,6 +70,40 @@ class Factor:
 
     def _around(self, r: Floats) -> Floats:
         return r if self.around is None else self.around(r)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dense:
+    """A written out, for parts of a mixture that no lattice orders."""
+
+    matrix: Floats
+
+    @property
+    def atoms(self) -> int:
+        return int(self.matrix.shape[1])
+
+    def forward(self, w: Floats) -> Floats:
+        return np.asarray(self.matrix @ w)
+
+    def adjoint(self, u: Floats) -> Floats:
+        return np.asarray(self.matrix.T @ u)
+
+    def factor(self, v: Floats, s: Floats) -> DenseFactor:
+        half = self.matrix * np.sqrt(v)[:, None]
+        whole = half.T @ half
+        whole[np.diag_indices_from(whole)] += s
+        return DenseFactor(cho_factor(whole, check_finite=False, overwrite_a=True))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DenseFactor:
+    """M = U'U, as SciPy holds it."""
+
+    whole: tuple[Floats, bool]
+
+    def solve(self, r: Floats) -> Floats:
+        """M^-1 r."""
+        return np.asarray(cho_solve(self.whole, r, check_finite=False))
 
 
 @dataclass(frozen=True, slots=True)
