@@ -1,4 +1,4 @@
-"""Compiled loops of the tree wavelets: cutting a tree in balance, and the transform on the dendrogram that results.
+"""Compiled loops of the tree wavelets: cutting a tree in balance.
 
 A dendrogram over n leaves has ids 0 ... n-1 for its leaves and n, n+1, ... for its splits, each of which comes before
 the splits inside it. `child[s]` are the two sides of split n + s.
@@ -6,7 +6,6 @@ the splits inside it. `child[s]` are the two sides of split n + s.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -148,64 +147,3 @@ def _split(
                 child[row, side] = start.size - 1 + many + parts - 2 - done
                 done += 1
     return waiting, many + parts - 1
-
-
-@compiled
-def sizes(child: Array, leaves: int) -> Array:
-    """How many leaves each split has."""
-    size = np.empty(child.shape[0], dtype=np.int32)
-    for s in range(child.shape[0] - 1, -1, -1):
-        size[s] = 0
-        for side in range(2):
-            below = child[s, side]
-            size[s] += 1 if below < leaves else size[below - leaves]
-    return size
-
-
-@compiled
-def forward(child: Array, size: Array, tops: Array, y: Array) -> tuple[Array, Array]:
-    """A coefficient for each split, sqrt(|A||B|/(|A|+|B|)) (mean of A - mean of B), and sqrt(size) mean of each top."""
-    leaves = y.size
-    coefficient = np.empty(child.shape[0])
-    mean = np.empty(child.shape[0])
-    for s in range(child.shape[0] - 1, -1, -1):
-        a, b = child[s, 0], child[s, 1]
-        one = y[a] if a < leaves else mean[a - leaves]
-        other = y[b] if b < leaves else mean[b - leaves]
-        many = 1 if a < leaves else size[a - leaves]
-        part = many / size[s]
-        coefficient[s] = math.sqrt(many * (1 - part)) * (one - other)
-        mean[s] = other + part * (one - other)
-    constant = np.empty(tops.size)
-    for k in range(tops.size):
-        top = tops[k]
-        constant[k] = y[top] if top < leaves else math.sqrt(size[top - leaves]) * mean[top - leaves]
-    return coefficient, constant
-
-
-@compiled
-def inverse(child: Array, size: Array, tops: Array, coefficient: Array, constant: Array, leaves: int) -> Array:
-    """The values that have these coefficients."""
-    y = np.empty(leaves)
-    mean = np.empty(child.shape[0])
-    for k in range(tops.size):
-        top = tops[k]
-        if top < leaves:
-            y[top] = constant[k]
-        else:
-            mean[top - leaves] = constant[k] / math.sqrt(size[top - leaves])
-    for s in range(child.shape[0]):
-        a, b = child[s, 0], child[s, 1]
-        many = 1 if a < leaves else size[a - leaves]
-        part = many / size[s]
-        gap = coefficient[s] / math.sqrt(many * (1 - part))
-        one, other = mean[s] + (1 - part) * gap, mean[s] - part * gap
-        if a < leaves:
-            y[a] = one
-        else:
-            mean[a - leaves] = one
-        if b < leaves:
-            y[b] = other
-        else:
-            mean[b - leaves] = other
-    return y

@@ -86,12 +86,17 @@ def tree_wavelet(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeWavelets:
-    """The basis of one spanning tree, never written out: O(n log n) to build, O(n) each way."""
+    """The basis of one spanning tree, never written out: O(n log n) to build, O(n) each way.
 
-    child: Any  # splits x 2, see dendrogram_kernels
-    size: Any
-    tops: Any
+    nodes: how many. child: the two sides of every split, see dendrogram_kernels. tops: of the components.
+    levels: the splits, from the tops down. size: of every node (1) and every split.
+    """
+
     nodes: int
+    child: NDArray[np.int32]
+    tops: NDArray[np.int32]
+    levels: list[NDArray[np.int32]]
+    size: Floats
 
     @classmethod
     def of(cls, graph: Graph, *, seed: int = 0) -> TreeWavelets:
@@ -102,27 +107,44 @@ class TreeWavelets:
         roots = np.unique(graph.components, return_index=True)[1].astype(np.int32)
         child = np.empty((len(edges), 2), dtype=np.int32)
         tops = dendrogram_kernels.cut(start, neighbours, twin, roots, child)
-        return cls(child, dendrogram_kernels.sizes(child, graph.size), tops, graph.size)
+        levels, below = [], tops
+        while (splits := below[below >= graph.size] - graph.size).size:
+            levels.append(splits)
+            below = child[splits].ravel()
+        size = np.ones(graph.size + len(child))
+        for splits in reversed(levels):
+            size[graph.size + splits] = size[child[splits]].sum(axis=1)
+        return cls(graph.size, child, tops, levels, size)
 
     def forward(self, y: Floats) -> tuple[Floats, Floats]:
         """W y: the coefficients of the splits, and those of the components' constants."""
-        from leastnoise.denoise import dendrogram_kernels
-
-        return dendrogram_kernels.forward(self.child, self.size, self.tops, np.ascontiguousarray(y))
+        mean, norm, part = np.append(y, np.empty(len(self.child))), self._norms, self.part
+        coefficients = np.empty(len(self.child))
+        for splits in reversed(self.levels):
+            first, second = mean[self.child[splits]].T
+            coefficients[splits] = norm[splits] * (first - second)
+            mean[self.nodes + splits] = second + part[splits] * (first - second)
+        return coefficients, np.sqrt(self.size[self.tops]) * mean[self.tops]
 
     def inverse(self, coefficients: Floats, constants: Floats) -> Floats:
         """W' of both."""
-        from leastnoise.denoise import dendrogram_kernels
+        mean, part = np.empty(self.size.size), self.part
+        mean[self.tops] = constants / np.sqrt(self.size[self.tops])
+        gap = coefficients / self._norms
+        for splits in self.levels:
+            apart = np.stack([1 - part[splits], -part[splits]], axis=1) * gap[splits, None]
+            mean[self.child[splits]] = mean[self.nodes + splits, None] + apart
+        return mean[: self.nodes]
 
-        return dendrogram_kernels.inverse(self.child, self.size, self.tops, coefficients, constants, self.nodes)
-
+    @property
     def part(self) -> Floats:
         """|A| / (|A|+|B|) for each split."""
-        first = self.child[:, 0]
-        inner = first >= self.nodes
-        many = np.ones(len(first))
-        many[inner] = self.size[first[inner] - self.nodes]
-        return np.asarray(many / self.size)
+        return np.asarray(self.size[self.child[:, 0]] / self.size[self.nodes :])
+
+    @property
+    def _norms(self) -> Floats:
+        """sqrt(|A||B| / (|A|+|B|)) for each split."""
+        return np.sqrt(self.size[self.child[:, 0]] * (1 - self.part))
 
 
 def _threshold(
@@ -143,8 +165,8 @@ def _reaches(basis: TreeWavelets, sigma: float, mechanism: Mechanism) -> tuple[F
     """The standard deviations of W_ki n' for i in A and in B, and with them the weights sum over A of W_ki^2."""
     if mechanism == "gaussian":
         return np.empty(0), np.empty(0)
-    part = basis.part()
-    return np.stack([np.sqrt((1 - part) / part), np.sqrt(part / (1 - part))]) * (sigma / np.sqrt(basis.size)), part
+    part, splits = basis.part, basis.size[basis.nodes :]
+    return np.stack([np.sqrt((1 - part) / part), np.sqrt(part / (1 - part))]) * (sigma / np.sqrt(splits)), part
 
 
 def _parts(c: Floats, reach: Floats, part: Floats, t: float, mechanism: Mechanism) -> tuple[float, float]:
