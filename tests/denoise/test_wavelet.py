@@ -139,7 +139,7 @@ def test_fixed_degrees_of_freedom_are_the_divergence() -> None:
 
     y = STEPS[:40] + np.random.default_rng(5).standard_normal(40)
     [found] = lattices(Graph.path(40))
-    group = Group(found, y, "gaussian")
+    group = Group(found, y)
     group.fit()
 
     def held(x: Any) -> Any:

@@ -25,8 +25,6 @@ import numpy as np
 from leastnoise.denoise.arrays import Floats
 
 LOW_PASS = np.array([1.0, 1.0]) / math.sqrt(2)  # Haar's filter
-ENTRY_SIZES = 4
-LEVELS_WITH_ENTRIES = 6
 
 
 class Transform:
@@ -91,22 +89,6 @@ class Transform:
             made = made * norms.reshape([-1 if axis + 1 == k else 1 for k in range(len(self.shape) + 1)])
         return made
 
-    def entries(self, level: int, band: int) -> tuple[Floats, Floats]:
-        """Entries of a row of W far from the ends, over its norm, in a few sizes; and the share of each in the norm's
-        square. From a few levels on, each is as the one before at half the resolution."""
-        size, share = np.ones(1), np.ones(1)
-        near = min(level, LEVELS_WITH_ENTRIES)
-        for kind in self.bands[band]:
-            w = np.ones(1)
-            for j in range(1, near + 1):
-                taps = self.filters[kind if j == near else 0]
-                spaced = np.zeros((taps.size - 1) * 2 ** (j - 1) + 1)
-                spaced[:: 2 ** (j - 1)] = taps
-                w = np.convolve(w, spaced)
-            one, part = _sizes(np.abs(w) / math.sqrt(float(w @ w)))
-            size, share = np.outer(size, one).ravel(), np.outer(share, part).ravel()
-        return size * 2.0 ** ((near - level) * len(self.shape) / 2), share
-
     @cached_property
     def _squares(self) -> dict[int, list[list[Floats]]]:
         """Squared norms along one axis, by length, level and kind. With w the response around the circle, the row of
@@ -129,15 +111,6 @@ class Transform:
         twice = np.fft.irfft(np.fft.rfft(w) ** 2, w.size)
         squares = float(w @ w) + twice[(2 * np.arange(w.size) + 1) % w.size]
         return np.where(squares > 1e-12 * float(w @ w), squares, 0.0)  # an odd filter across the mirror sees nothing
-
-
-def _sizes(w: Floats) -> tuple[Floats, Floats]:
-    """A few values that stand for those of w, each for an equal share of w'w."""
-    w = np.sort(w)[::-1]
-    group = np.minimum((np.cumsum(w * w) - w * w / 2) * ENTRY_SIZES, ENTRY_SIZES - 1).astype(np.int64)
-    share = np.bincount(group, w * w, ENTRY_SIZES)
-    kept = share > 0
-    return np.bincount(group, w**3, ENTRY_SIZES)[kept] / share[kept], share[kept] / share.sum()
 
 
 def _convolved(x: Floats, taps: Floats, step: int, axis: int) -> Floats:

@@ -72,12 +72,6 @@ class ScaleMixture:
         part = p @ lose
         return part * u, 1 - part + u**2 * (p @ lose**2 - part**2)
 
-    def smoothed_slopes(self, u: Floats, moves: Floats, shares: Floats) -> Floats:
-        """The slopes averaged over u + moves, each move with its share."""
-        place, table = _table(u)
-        seen = self.pulls((table[:, None] + moves).ravel())[1].reshape(table.size, moves.size)
-        return _between(place, seen @ shares)
-
     def moved(self, u: Floats, direction: Floats) -> Floats:
         """How the means change when the weights change by this: sum_k d mean / d w_k direction_k."""
         place, table = _table(u)
