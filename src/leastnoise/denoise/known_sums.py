@@ -296,53 +296,53 @@ def _spread(value: Any, length: int, name: str) -> Floats:
 
 def whole_numbers(values: Floats, a: Any, totals: Floats) -> NDArray[np.int64]:
     """values: which have the sums of the rows of a. totals: zeros."""
-    children = families(a, totals, values.size)
-    near = np.rint(values)
-    values = np.where(np.abs(values - near) < _NEARLY * (1 + np.abs(values)), near, values)
+    parents = parents_of(a, totals, values.size)
     made = np.rint(values).astype(np.int64)
-    is_child = np.zeros(values.size, dtype=bool)
-    for found in children.values():
-        is_child[found] = True
-    waiting = [parent for parent in children if not is_child[parent]]
-    seen = len(waiting)
-    while waiting:
-        parent = waiting.pop()
-        found = children[parent]
-        made[found] = _divided(values[found], int(made[parent]))
-        below = [child for child in found.tolist() if child in children]
-        seen += len(below)
-        waiting += below
-    if seen < len(children) or (a @ made != 0).any():
+    level = parents < 0
+    while (below := np.flatnonzero((parents >= 0) & level[parents])).size:
+        made[below] = divided(values[below], parents[below], made)
+        level = np.isin(np.arange(values.size), below)
+    if (a @ made != 0).any():
         raise _no_tree()
     return made
 
 
-def _divided(values: Floats, total: int) -> NDArray[np.int64]:
+def divided(values: Floats, parents: NDArray[np.int64], totals: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Whole children that add up to totals[parents]: rounded down, and those that lose most get one more.
+
+    Where a parent was rounded below what its children round down to (they were whole but for rounding), the largest
+    get one less.
+    """
+    near = np.rint(values)
+    values = np.where(np.abs(values - near) < _NEARLY * (1 + np.abs(values)), near, values)
     low = np.floor(values).astype(np.int64)
-    more = total - int(low.sum())
-    order = np.argsort(low - values, kind="stable")
-    low[order[:more]] += 1
+    missing = totals - np.bincount(parents, low, totals.size).astype(np.int64)
+    for sign, first in ((1, low - values), (-1, -low)):
+        order = np.lexsort((first, parents))
+        family = parents[order]
+        rank = np.arange(order.size) - np.searchsorted(family, family)
+        low[order] += sign * (rank < sign * missing[family])
     return low
 
 
-def families(a: Any, totals: Floats, size: int) -> dict[int, NDArray[np.int64]]:
-    """The children of every parent, where each row is +1 for a parent and -1 for its children."""
+def parents_of(a: Any, totals: Floats, size: int) -> NDArray[np.int64]:
+    """The parent of every value, or -1, where each row is +1 for a parent and -1 for its children."""
     if np.any(totals != 0) or not np.isin(a.data, (1.0, -1.0)).all():
         raise _no_tree()
-    found: dict[int, NDArray[np.int64]] = {}
-    seen = np.zeros(size, dtype=np.int64)
+    found = np.full(size, -1, dtype=np.int64)
+    seen = set()
     for row in range(a.shape[0]):
         start, end = a.indptr[row : row + 2]
         columns, signs = a.indices[start:end], a.data[start:end]
         parent, below = columns[signs > 0], columns[signs < 0]
         if parent.size != 1 or not below.size:
             raise _no_tree()
-        if int(parent[0]) in found:  # a second sum of one parent follows from the others, or is missed at the end
+        if parent[0] in seen:  # a second sum of one parent follows from the others, or is missed at the end
             continue
-        found[int(parent[0])] = np.asarray(below, dtype=np.int64)
-        seen[below] += 1
-    if (seen > 1).any():
-        raise _no_tree()
+        if (found[below] >= 0).any():
+            raise _no_tree()
+        found[below] = parent[0]
+        seen.add(parent[0])
     return found
 
 

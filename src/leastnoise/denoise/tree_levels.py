@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from leastnoise import errors
 from leastnoise._support.validation import Floats
+from leastnoise.denoise.known_sums import divided
 from leastnoise.domain import TreeShape
 from leastnoise.releases.risk_limits import SQUARES, RmseLimit, is_beyond_chance, loss_limit
 from leastnoise.workload import NoisyTables, Workload
@@ -307,27 +308,7 @@ def _nonnegative(values: Floats, weights: Floats, total: Floats, shape: TreeShap
 
 
 def _divided(values: Floats, total: NDArray[np.int64], shape: TreeShape, level: int) -> NDArray[np.int64]:
-    """Whole children of whole parents: rounded down, and those that lose most get one more, in every column."""
-    parents = shape.parents[level]
+    """Whole children of whole parents, in every column."""
     flat, target = values.reshape(values.shape[0], -1), np.asarray(total).reshape(shape.sizes[level - 1], -1)
-    near = np.rint(flat)
-    flat = np.where(np.abs(flat - near) < 1e-6 * (1 + np.abs(flat)), near, flat)
-    low = np.floor(flat).astype(np.int64)
-    missing = target - np.add.reduceat(low, shape.starts[level - 1], axis=0)
-    for column in range(flat.shape[1]):
-        order = np.lexsort((low[:, column] - flat[:, column], parents))
-        rank = np.arange(order.size) - shape.starts[level - 1][parents[order]]
-        low[order, column] += rank < missing[parents[order], column]
-        less = missing[parents[order], column] < 0  # a parent rounded down below the sum of whole children
-        if less.any():
-            _take_away(low[:, column], flat[:, column], missing[:, column], shape, level)
-    return low.reshape(values.shape)
-
-
-def _take_away(low: NDArray[np.int64], flat: Floats, missing: NDArray[np.int64], shape: TreeShape, level: int) -> None:
-    """One less for the largest children, where too much is there."""
-    for parent in np.flatnonzero(missing < 0).tolist():
-        start = int(shape.starts[level - 1][parent])
-        family = np.arange(start, start + int(shape.children[level - 1][parent]))
-        for _ in range(-int(missing[parent])):
-            low[family[int(np.argmax(low[family]))]] -= 1
+    columns = [divided(one, shape.parents[level], whole) for one, whole in zip(flat.T, target.T, strict=True)]
+    return np.stack(columns, axis=1).reshape(values.shape)
