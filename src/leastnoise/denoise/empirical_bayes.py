@@ -40,7 +40,7 @@ from leastnoise.denoise._npmle.kernels import GaussianBand, LaplaceChain
 from leastnoise.denoise._npmle.layout import Bounds, Layout, lay_out
 from leastnoise.denoise.arrays import Floats, Mechanism, mean_square
 from leastnoise.denoise.denoiser import Denoised, Stein, denoiser
-from leastnoise.denoise.posterior import Posterior, atoms_found, posterior_medians, whole_prior
+from leastnoise.denoise.posterior import Posterior, atoms_found, whole_prior
 
 Loss = Literal["squared", "absolute"]
 LAPLACE_SCALE = math.sqrt(0.5)  # Laplace's b in units of sigma
@@ -83,14 +83,15 @@ def empirical_bayes(
     unit = 1 / sigma if integers else 0.0
     with one_thread():
         fitted = fit_prior(u, (low, high), unit=unit, mechanism=mechanism)
-    moved = np.clip(fitted.means if loss == "squared" else fitted.medians(), low, high)
     atoms, weights = fitted.prior()
+    found = Posterior(atoms * sigma, weights, y, sigma, mechanism)
+    moved = np.clip(fitted.means if loss == "squared" else found.median / sigma, low, high)
     return Denoised(
         np.where(moved == u, y, moved * sigma),  # what did not move keeps its last bit
         _facts(support, bounds, integers, loss, fitted.atoms, fitted.gap, fitted.iterations),
         (lambda: Stein(fitted.freedom())) if loss == "squared" else None,
         nonnegative=bounds[0] >= 0,
-        details=Posterior(atoms * sigma, weights, y, sigma, mechanism),
+        details=found,
     )
 
 
@@ -130,11 +131,9 @@ def _different_sigmas(
 
 
 class Fitted(NamedTuple):
-    """Posterior means and medians in units of sigma, what the means cost in degrees of freedom, and how well the prior
-    was found."""
+    """Posterior means in units of sigma, what they cost in degrees of freedom, and how well the prior was found."""
 
     means: Floats
-    medians: Callable[[], Floats]
     fixed: float  # degrees of freedom under a fixed prior
     fitting: Callable[[], float]  # and of fitting it
     atoms: int
@@ -209,9 +208,8 @@ def _gaussian(u: Floats, bounds: Bounds, unit: float, share: Floats | None) -> F
         return fitting_freedom(x, placed.counts, atoms, weights, pinned, part)
 
     fixed = _counted(placed.alone, share) + float(counts @ variance)
-    medians = partial(posterior_medians, placed, solved.weights, near, mechanism="gaussian")
     prior = partial(whole_prior, placed, solved.weights, near)
-    return Fitted(means, medians, fixed, fitting, _alive(solved), solved.gap, solved.iterations, prior)
+    return Fitted(means, fixed, fitting, _alive(solved), solved.gap, solved.iterations, prior)
 
 
 def _laplace(u: Floats, bounds: Bounds, unit: float, share: Floats | None) -> Fitted:
@@ -245,9 +243,8 @@ def _laplace(u: Floats, bounds: Bounds, unit: float, share: Floats | None) -> Fi
             LAPLACE_SCALE / atom,
         )
 
-    medians = partial(posterior_medians, placed, solved.weights, near, mechanism="laplace")
     prior = partial(whole_prior, placed, solved.weights, near)
-    return Fitted(means, medians, fixed, fitting, _alive(solved), solved.gap, solved.iterations, prior)
+    return Fitted(means, fixed, fitting, _alive(solved), solved.gap, solved.iterations, prior)
 
 
 def _rounded(u: Floats, bounds: Bounds, unit: float) -> Fitted:
@@ -255,25 +252,14 @@ def _rounded(u: Floats, bounds: Bounds, unit: float) -> Fitted:
     means = np.clip(np.round(u / unit) * unit, *bounds)
     atoms, counts = np.unique(means, return_counts=True)
     shares = counts / counts.sum()
-
-    def medians() -> Floats:
-        return means.copy()
-
-    return Fitted(means, medians, 0.0, lambda: 0.0, atoms.size, 0.0, 0, lambda: (atoms, shares))
+    return Fitted(means, 0.0, lambda: 0.0, atoms.size, 0.0, 0, lambda: (atoms, shares))
 
 
 def _untouched(u: Floats, share: Floats | None) -> Fitted:
     """Every value is so far from the others that each is its own atom."""
     count = u.shape[0]
-
-    def prior() -> tuple[Floats, Floats]:
-        return np.sort(u), np.full(count, 1 / count)
-
-    def means() -> Floats:
-        return u.copy()
-
     free = float(count) if share is None else float(share.sum())
-    return Fitted(means(), means, free, lambda: 0.0, count, 0.0, 0, prior)
+    return Fitted(u.copy(), free, lambda: 0.0, count, 0.0, 0, lambda: (np.sort(u), np.full(count, 1 / count)))
 
 
 def _counted(chosen: Any, share: Floats | None) -> float:

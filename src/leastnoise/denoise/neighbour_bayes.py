@@ -35,6 +35,7 @@ from leastnoise.denoise._npmle.layout import Bounds
 from leastnoise.denoise.arrays import Floats, Mechanism
 from leastnoise.denoise.denoiser import Denoised, Stein, denoiser
 from leastnoise.denoise.empirical_bayes import Fitted, Loss, fit_prior
+from leastnoise.denoise.posterior import Posterior
 from leastnoise.graphs import Graph
 
 LAST_HOPS = (1, 2, 4, 8, 16, 32, 64)  # the last hop of each
@@ -170,7 +171,8 @@ def _fit(t: Floats, c: Floats, groups: int, bounds: Bounds, mechanism: Mechanism
     def medians() -> Floats:
         found = np.zeros(t.size)
         for part, (near, share) in zip(parts, shares, strict=True):
-            found[near] += share * np.clip(part.medians(), *bounds)
+            posterior = Posterior(*part.prior(), t[near], 1.0, mechanism, share)
+            found[near] += share * np.clip(posterior.median, *bounds)
         return found
 
     return Interpolated(means, medians, tilt, parts)

@@ -10,7 +10,6 @@ Two rules keep posterior medians better than the means in absolute error whereve
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,7 +25,6 @@ from leastnoise.denoise.arrays import Floats, Mechanism
 VALUES_AT_ONCE = 512  # whose posteriors are written out together
 REACH_IN_SIGMAS = 40.0  # beyond which an atom is not seen: exp(-56) under Laplace noise
 MAX_ERRORS_FROM_ZERO = 2.0  # standard errors of an atom
-ROWS_AT_ONCE = 1 << 14  # values whose posteriors are written out together
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +44,7 @@ class Posterior:
     y: Floats = field(repr=False)
     sigma: float | Floats = field(repr=False)
     mechanism: Mechanism = "gaussian"
+    counted: Floats | None = field(default=None, repr=False)  # how often each value counts; None: once
 
     @cached_property
     def _sums(self) -> dict[str, Floats]:
@@ -85,8 +84,9 @@ class Posterior:
         The standard error of an atom is 1/sqrt(sum of 1/sigma_i^2 over the values that it stands for).
         """
         sigma, known = np.broadcast_to(self.sigma, self.y.shape).ravel(), np.zeros(self.atoms.size)
+        told = (1.0 if self.counted is None else self.counted) / sigma**2
         for rows, near, posterior in self._parts():
-            known[near] += 1 / sigma[rows] ** 2 @ posterior
+            known[near] += told[rows] @ posterior
         return np.asarray(np.abs(self.atoms) * np.sqrt(known) <= MAX_ERRORS_FROM_ZERO)
 
     @property
@@ -136,25 +136,6 @@ def whole_prior(placed: Layout, weights: Floats, u: Floats) -> tuple[Floats, Flo
     return where[order], mass[order]
 
 
-def posterior_medians(placed: Layout, lattice_weights: Floats, u: Floats, *, mechanism: Mechanism) -> Floats:
-    """The median of each value's posterior, in units of sigma; a value that is alone is its own."""
-    atoms, weights = atoms_found(placed, lattice_weights)
-    near_zero = MAX_ERRORS_FROM_ZERO / np.sqrt(weights * placed.counts.sum())
-    seen = placed.positions(u)
-    shift = placed.back(seen) - seen * placed.cell
-    found = np.empty_like(seen)
-    for start in range(0, seen.size, ROWS_AT_ONCE):
-        rows = slice(start, start + ROWS_AT_ONCE)
-        log_posterior = np.log(weights) + _log_density(seen[rows, None] * placed.cell - atoms, mechanism)
-        posterior = np.exp(log_posterior - log_posterior.max(axis=1, keepdims=True))
-        values = atoms + shift[rows, None]
-        values = np.where(np.abs(values) <= near_zero, 0.0, values)
-        found[rows] = median_of(values, posterior / posterior.sum(axis=1, keepdims=True))
-    medians = u.copy()
-    medians[~placed.alone] = found
-    return medians
-
-
 def median_of(values: Floats, posterior: Floats) -> Floats:
     """Where F reaches one half in each row: F(v) = P(f < v) + P(f = v)/2 at an atom v, linear between atoms.
 
@@ -174,8 +155,3 @@ def median_of(values: Floats, posterior: Floats) -> Floats:
     half_at_zero = np.any(at_zero & (below_or_at >= 0.5) & (below_or_at - posterior <= 0.5), axis=1)
     middle = (low + part * (high - low))[:, 0]
     return np.where(half_at_zero, 0.0, middle)
-
-
-def _log_density(t: Floats, mechanism: Mechanism) -> Floats:
-    """Of the noise at t sigma, up to a constant."""
-    return -0.5 * t * t if mechanism == "gaussian" else -np.abs(t) * math.sqrt(2)
