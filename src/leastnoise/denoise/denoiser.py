@@ -333,10 +333,7 @@ class Estimates:
             raise IndexError(
                 f"these estimates have the shape {self.shape}, so one of them has {len(self.shape)} indices"
             )
-        wrapped = tuple(int(i) + (size if i < 0 else 0) for i, size in zip(place, self.shape, strict=True))
-        if not all(0 <= i < size for i, size in zip(wrapped, self.shape, strict=True)):
-            raise IndexError(f"{index} is outside the shape {self.shape}")
-        return self.estimates[int(np.ravel_multi_index(wrapped, self.shape))]
+        return self.estimates[int(np.arange(len(self.estimates)).reshape(self.shape)[place])]
 
     def __iter__(self) -> Iterator[Estimate]:
         """All of them, in NumPy's order."""

@@ -1,4 +1,4 @@
-"""From noisy residual blocks to tables: the checks, the estimate, and what is known without noise."""
+"""From noisy residual blocks to tables: the estimate, and what is known without noise."""
 
 from __future__ import annotations
 
@@ -39,15 +39,14 @@ def denoise_tables(
     blocks: the unbiased noisy residual r_A of every block A (a tuple of columns, () the total), centred on every axis.
     variances: y_A of every block: the noise of r_A has covariance y_A C_A, C_A the projector on the block.
     sizes: how many keys each column has, in the order of the columns. Columns of one key are in no block.
-    tables: what was asked for; every subset of a table is a block.
+    tables: what was asked for, one or more; every subset of a table is a block.
     known: tables that are public, without noise, such as {("district",): totals} or {(): 1000}: they are held exactly.
     mechanism: "gaussian" or "laplace", the distribution of the noise. The estimate is the same: weights of linear means
         need variances only, and posterior means take the noise as Gaussian. What differs is said in `EstimatedTables`.
     """
     numbers = {a: np.asarray(block, dtype=np.float64) for a, block in blocks.items()}
     wanted = [tuple(c for c in table if sizes[c] > 1) for table in tables]
-    _check(numbers, variances, sizes, wanted)
-    fixed = _margins_of(known or {}, sizes, list(sizes), numbers)
+    fixed = _margins_of(known or {}, sizes, numbers)
     place = {column: i for i, column in enumerate(sizes)}
     smaller = {a for table in wanted for a in _subsets(table) if len(a) < len(table)}
     largest = [b for b in dict.fromkeys(wanted) if b not in smaller]
@@ -100,48 +99,20 @@ def _joint(
     return found
 
 
-def _check(
-    blocks: Mapping[Table, Floats], variances: Mapping[Table, float], sizes: Mapping[str, int], wanted: Sequence[Table]
-) -> None:
-    if not wanted:
-        raise errors.InvalidParameter("There is no table to estimate.", parameter="tables")
-    for table in wanted:
-        for a in _subsets(table):
-            shape = tuple(sizes[c] for c in a)
-            if a not in blocks or a not in variances or blocks[a].shape != shape:
-                raise errors.InvalidParameter(
-                    f"The table {table} needs the block {a}, an array of shape {shape}, and its variance.",
-                    parameter="blocks",
-                )
-            if not (np.isfinite(blocks[a]).all() and math.isfinite(variances[a]) and variances[a] > 0):
-                raise errors.InvalidParameter(
-                    f"The block {a} must be finite, and its variance above 0.", parameter="blocks"
-                )
-
-
 def _margins_of(
-    known: Mapping[Table, Any], sizes: Mapping[str, int], columns: Sequence[str], blocks: Mapping[Table, Floats]
+    known: Mapping[Table, Any], sizes: Mapping[str, int], blocks: Mapping[Table, Floats]
 ) -> dict[Table, Floats]:
     """Every known table and all its margins, without columns of one key."""
     found: dict[Table, Floats] = {}
     for table, values in known.items():
-        names = tuple(table)
-        shape = tuple(sizes.get(c, 0) for c in names)
-        array = np.asarray(values, dtype=np.float64)
-        if list(names) != [c for c in columns if c in names] or array.shape != shape:
-            raise errors.InvalidParameter(
-                f"A known table has columns in their order ({', '.join(columns)}) and an array of one number a cell. "
-                f"Got {names} with shape {array.shape} instead.",
-                parameter="known",
-            )
+        names = tuple(c for c in table if sizes[c] > 1)
+        array = np.asarray(values, dtype=np.float64).reshape([sizes[c] for c in names])
         if not (np.isfinite(array).all() and (array >= 0).all() and (array.size == 0 or array.sum() > 0)):
             raise errors.InvalidParameter(
-                f"The known table {' x '.join(names) or 'of the total'} must have finite counts of 0 or more, and "
+                f"The known table {' x '.join(table) or 'of the total'} must have finite counts of 0 or more, and "
                 "not zeros alone.",
                 parameter="known",
             )
-        array = array.reshape([n for n in shape if n > 1])
-        names = tuple(c for c in names if sizes[c] > 1)
         if names not in blocks:
             raise errors.InvalidParameter(
                 f"The known table {' x '.join(names)} is no margin of a table that was asked for.", parameter="known"
