@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from leastnoise.denoise import aggregate, auto, empirical_bayes, james_stein, soft_threshold
-from leastnoise.denoise.auto import candidates
+from leastnoise.denoise import auto, empirical_bayes, james_stein, soft_threshold
 
 pytestmark = pytest.mark.slow
 
@@ -32,14 +31,12 @@ def measured(histograms: dict[str, Any], sigma: float, noise: Any, draws: int) -
             rng = np.random.default_rng(seed)
             z = rng.standard_normal(x.size) if noise == "gaussian" else rng.laplace(0, math.sqrt(0.5), x.size)
             y = x + sigma * z
-            made = candidates(y, sigma, nonnegative=True, mechanism=noise)
-            shrunk = ("james_stein", "james_stein_mean")  # as `auto` without a graph
-            mixed = aggregate(y, sigma, made, favoured=shrunk, simplest="flat", nonnegative=True, mechanism=noise)
-            all_three = (y, made["empirical_bayes"].values, mixed.values)
+            mixed = auto(y, sigma, nonnegative=True, mechanism=noise)
+            all_three = (y, mixed.details.candidates["empirical_bayes"].values, mixed.values)
             seen.append([math.sqrt(np.mean((v - x) ** 2)) / sigma for v in all_three])
         rows.append(np.mean(seen, axis=0))
-    raw, bayes, auto = np.array(rows).T
-    return raw, bayes, auto
+    raw, bayes, mixture = np.array(rows).T
+    return raw, bayes, mixture
 
 
 def geometric(values: Any) -> float:

@@ -103,16 +103,6 @@ def auto(
     return made if loss == "squared" else _medians(made, y, sigma, tried, mechanism, integers=integers)
 
 
-def candidates(y: Floats, sigma: float, *, nonnegative: bool, mechanism: Mechanism) -> dict[str, Estimate]:
-    """What is worth trying on values without structure, by name."""
-    return _computed(_without_structure(y, sigma, nonnegative=nonnegative, mechanism=mechanism))
-
-
-def on_graph(y: Floats, sigma: float, graph: Graph, *, nonnegative: bool, mechanism: Mechanism) -> dict[str, Estimate]:
-    """What is worth trying on the nodes of a graph, by name."""
-    return _computed(_on_graph(y, sigma, graph, nonnegative=nonnegative, mechanism=mechanism))
-
-
 def _without_structure(y: Floats, sigma: float, *, nonnegative: bool, mechanism: Mechanism) -> Candidates:
     support: Literal["real", "nonnegative"] = "nonnegative" if nonnegative else "real"
     tried: Candidates = {"empirical_bayes": partial(empirical_bayes, y, sigma, support=support, mechanism=mechanism)}
