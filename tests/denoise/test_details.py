@@ -13,7 +13,7 @@ from scipy.stats import laplace, norm
 
 from leastnoise import errors
 from leastnoise.denoise import Mixture, Posterior, aggregate, auto, empirical_bayes, james_stein, trend_filter
-from leastnoise.denoise._npmle import different_noise
+from leastnoise.denoise.npmle import different_noise
 from leastnoise.graphs import Graph
 
 Floats = np.ndarray[Any, Any]

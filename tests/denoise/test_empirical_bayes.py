@@ -10,11 +10,11 @@ import pytest
 
 from leastnoise import errors
 from leastnoise.denoise import empirical_bayes
-from leastnoise.denoise._npmle.freedom import fitting_freedom
-from leastnoise.denoise._npmle.interior_point import maximise_likelihood
-from leastnoise.denoise._npmle.kernels import GaussianBand, Kernel, LaplaceChain
-from leastnoise.denoise._npmle.layout import lay_out
 from leastnoise.denoise.empirical_bayes import hermite
+from leastnoise.denoise.npmle.freedom import fitting_freedom
+from leastnoise.denoise.npmle.interior_point import maximise_likelihood
+from leastnoise.denoise.npmle.kernels import GaussianBand, Kernel, LaplaceChain
+from leastnoise.denoise.npmle.layout import lay_out
 
 B = math.sqrt(0.5)
 

@@ -5,11 +5,11 @@
 
 There is nothing to tune. G is found among weights on a lattice of atoms an eighth of sigma apart (a quarter where
 the values spread wide; finer atoms change no error by a tenth of a per cent), by an interior point that ends on a
-duality certificate (`_npmle/interior_point.py`).
+duality certificate (`npmle/interior_point.py`).
 
 **Degrees of freedom** have two parts: that of the posterior mean under a fixed prior (sum_i Var(f_i | y_i)/sigma^2
 under Gaussian noise; the slope of h averaged over y_i + n' under Laplace noise), and what fitting the prior to y
-adds (`_npmle/freedom.py`).
+adds (`npmle/freedom.py`).
 
 **Absolute error** is least at the posterior *median*, which is exactly zero wherever zero is likelier than everything
 else together; the mean never is (`posterior.py`). A median has no unbiased estimate of its risk: None.
@@ -17,7 +17,7 @@ else together; the mean never is (`posterior.py`). A median has no unbiased esti
 **What it found** is `details`, a `Posterior`: the prior's atoms and weights, and for every value its posterior standard
 deviation and the probability that it is zero.
 
-**A sigma for every bin**: the likelihood is then written out (`_npmle/different_noise.py`), for up to about 100,000
+**A sigma for every bin**: the likelihood is then written out (`npmle/different_noise.py`), for up to about 100,000
 values. Under Laplace noise the risk is then None, for what the fit costs is not known.
 """
 
@@ -33,13 +33,13 @@ import numpy as np
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.runtime import one_thread
-from leastnoise.denoise._npmle import different_noise
-from leastnoise.denoise._npmle.freedom import fitting_freedom, moving_freedom
-from leastnoise.denoise._npmle.interior_point import Solution, maximise_likelihood
-from leastnoise.denoise._npmle.kernels import GaussianBand, LaplaceChain
-from leastnoise.denoise._npmle.layout import Bounds, Layout, lay_out
 from leastnoise.denoise.arrays import Floats, Mechanism, mean_square
 from leastnoise.denoise.denoiser import Denoised, Stein, denoiser
+from leastnoise.denoise.npmle import different_noise
+from leastnoise.denoise.npmle.freedom import fitting_freedom, moving_freedom
+from leastnoise.denoise.npmle.interior_point import Solution, maximise_likelihood
+from leastnoise.denoise.npmle.kernels import GaussianBand, LaplaceChain
+from leastnoise.denoise.npmle.layout import Bounds, Layout, lay_out
 from leastnoise.denoise.posterior import Posterior, atoms_found, whole_prior
 
 Loss = Literal["squared", "absolute"]

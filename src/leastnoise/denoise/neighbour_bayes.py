@@ -31,10 +31,10 @@ import numpy as np
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.runtime import one_thread
-from leastnoise.denoise._npmle.layout import Bounds
 from leastnoise.denoise.arrays import Floats, Mechanism
 from leastnoise.denoise.denoiser import Denoised, Stein, denoiser
 from leastnoise.denoise.empirical_bayes import Fitted, Loss, fit_prior
+from leastnoise.denoise.npmle.layout import Bounds
 from leastnoise.denoise.posterior import Posterior
 from leastnoise.graphs import Graph
 

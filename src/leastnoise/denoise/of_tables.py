@@ -9,7 +9,7 @@ import numpy as np
 
 from leastnoise import errors
 from leastnoise._support.validation import Floats
-from leastnoise.denoise._tables import denoise_tables
+from leastnoise.denoise.tables import denoise_tables
 from leastnoise.denoise.tree_levels import denoise_levels
 from leastnoise.domain import Domain, OrOther, key_cell
 from leastnoise.releases.crosstab_estimate import CrosstabsEstimate, NoError, Risks

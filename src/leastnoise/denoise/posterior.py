@@ -17,10 +17,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from leastnoise.denoise._npmle.different_noise import log_density
-from leastnoise.denoise._npmle.freedom import merged
-from leastnoise.denoise._npmle.layout import Layout, nearest
 from leastnoise.denoise.arrays import Floats, Mechanism
+from leastnoise.denoise.npmle.different_noise import log_density
+from leastnoise.denoise.npmle.freedom import merged
+from leastnoise.denoise.npmle.layout import Layout, nearest
 
 VALUES_AT_ONCE = 512  # whose posteriors are written out together
 REACH_IN_SIGMAS = 40.0  # beyond which an atom is not seen: exp(-56) under Laplace noise

@@ -7,7 +7,7 @@ Carbonetto & Stephens 2021 for wavelets). The posterior mean is odd, rising and 
 
     E(theta | u) = sum_k p_k(u) tau_k^2 / (1 + tau_k^2) u,     p_k(u) proportional to w_k N(u; 0, 1 + tau_k^2).
 
-The weights come from the interior point of the nonparametric prior (`_npmle/interior_point.py`), with its certificate.
+The weights come from the interior point of the nonparametric prior (`npmle/interior_point.py`), with its certificate.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leastnoise.denoise._npmle.interior_point import maximise_likelihood
-from leastnoise.denoise._npmle.kernels import Dense
 from leastnoise.denoise.arrays import Floats
 from leastnoise.denoise.empirical_bayes import hermite
+from leastnoise.denoise.npmle.interior_point import maximise_likelihood
+from leastnoise.denoise.npmle.kernels import Dense
 
 CELLS_A_UNIT = 64  # of asinh |u|, in which coefficients are counted and rules tabulated
 RATIO = 2.0  # between one tau and the next

@@ -29,7 +29,7 @@ from leastnoise.releases.risk_limits import SQUARES, RmseLimit, is_beyond_chance
 from leastnoise.workload import NoisyTables, Workload
 
 if TYPE_CHECKING:
-    from leastnoise.denoise._tables import EstimatedTables
+    from leastnoise.denoise.tables import EstimatedTables
 
 Table = tuple[str, ...]
 STEP = 0.1  # s^2: how much more noise the error is measured with
@@ -140,7 +140,7 @@ class EstimatedLevels:
         """Whether the error is below this one, that of the tables as published, by more than chance; None of a table
         that was not asked for.
 
-        As in `denoise/_tables/risk.py`, with a variance of the gain of at most 2 sum b (f^2 + v (1 - df/d)) times that
+        As in `denoise/tables/risk.py`, with a variance of the gain of at most 2 sum b (f^2 + v (1 - df/d)) times that
         of a squared draw, f being how far cells moved, v their variances and b those from below: the covariance of the
         nodes of a level is at most diag(b), because what is known from above only adds to their precision. (With other
         columns beside those of the tree that is an approximation.) The draws that measure the error add
@@ -176,7 +176,7 @@ class EstimatedLevels:
         return {block: found.table(block) for block in self.workload.deepest}
 
     def _plain(self, noisy: Mapping[Table, Floats]) -> EstimatedTables:
-        from leastnoise.denoise._tables import denoise_tables  # compiled loops, that checks of a job do without
+        from leastnoise.denoise.tables import denoise_tables  # compiled loops, that checks of a job do without
 
         plain = {block: noisy[block] for block in self.workload.deepest}
         variances = {block: float(self.noise.fit(block).variances[0][0]) for block in plain}

@@ -133,7 +133,7 @@ class CrosstabsEstimate(TableSet, Saved):
         """Whether a cell of these tables is nearer to the truth than one as published, by more than chance.
 
         The error of what was published is known; that of these is estimated, and so is the gain, the one squared less
-        the other squared, with a standard error (`denoise/_tables/risk.py` has it, and `denoise/tree_levels.py` along a
+        the other squared, with a standard error (`denoise/tables/risk.py` has it, and `denoise/tree_levels.py` along a
         tree). True where the gain is above 1.645 of them: that it is said, and the published tables are nearer to the
         truth in this release, has a chance of at most one in twenty, to an approximation. False says no more than that
         the gain cannot be told from chance, as it seldom can be of few cells. It is about the cells of all tables

@@ -24,12 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise import errors
-from leastnoise.denoise._npmle.freedom import merged
-from leastnoise.denoise._npmle.interior_point import MAX_GAP, Solution
-from leastnoise.denoise._npmle.interior_point import maximise_likelihood as maximise_on_atoms
-from leastnoise.denoise._npmle.kernels import Dense
-from leastnoise.denoise._npmle.layout import Bounds
 from leastnoise.denoise.arrays import Floats, Mechanism
+from leastnoise.denoise.npmle.freedom import merged
+from leastnoise.denoise.npmle.interior_point import MAX_GAP, Solution
+from leastnoise.denoise.npmle.interior_point import maximise_likelihood as maximise_on_atoms
+from leastnoise.denoise.npmle.kernels import Dense
+from leastnoise.denoise.npmle.layout import Bounds
 
 PARTS_OF_SIGMA = (8, 4)  # atoms to a sigma, at least
 REACH_IN_SIGMAS = 4  # on either side of an observation, where it has atoms

@@ -33,9 +33,9 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky_banded
 from scipy.sparse import csr_array
 
-from leastnoise.denoise._npmle.interior_point import maximise_likelihood
-from leastnoise.denoise._npmle.kernels import REACH_IN_SIGMAS, Factor, LaplaceChain
 from leastnoise.denoise.arrays import Floats
+from leastnoise.denoise.npmle.interior_point import maximise_likelihood
+from leastnoise.denoise.npmle.kernels import REACH_IN_SIGMAS, Factor, LaplaceChain
 
 TRACE_PROBES = 40  # random vectors by which a trace is estimated
 BARRIER_OBSERVATIONS = 0.3  # what the barrier costs, in observations

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from leastnoise import errors
-from leastnoise.denoise._npmle.kernels import Floats, Kernel
+from leastnoise.denoise.npmle.kernels import Floats, Kernel
 
 MAX_ITERATIONS = 100
 MAX_GAP = 1e-3  # nats an observation; above this it is no answer

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from leastnoise import errors
-from leastnoise.denoise._tables import denoise_tables
+from leastnoise.denoise.tables import denoise_tables
 from leastnoise.workload.residuals import project, table_of_blocks
 from made_up_tables import survey
 

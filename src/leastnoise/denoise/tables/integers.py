@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from leastnoise import errors
 from leastnoise._support.runtime import compiled
 from leastnoise._support.validation import Floats
-from leastnoise.denoise._tables.projection import nearest
+from leastnoise.denoise.tables.projection import nearest
 from leastnoise.workload.residuals import Table
 
 Integers = dict[Table, NDArray[np.int64]]

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import binom
 
 from leastnoise import errors
-from leastnoise.denoise._tables import denoise_tables
-from leastnoise.denoise._tables.risk import TableRisks
+from leastnoise.denoise.tables import denoise_tables
+from leastnoise.denoise.tables.risk import TableRisks
 from leastnoise.workload.residuals import project, table_of_blocks
 from made_up_tables import survey
 

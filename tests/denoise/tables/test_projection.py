@@ -6,8 +6,8 @@ import cvxpy
 import numpy as np
 import pytest
 
-from leastnoise.denoise._tables.consistent import nonnegative
-from leastnoise.denoise._tables.projection import nearest
+from leastnoise.denoise.tables.consistent import nonnegative
+from leastnoise.denoise.tables.projection import nearest
 from leastnoise.workload.residuals import project, table_of_blocks
 
 TIGHT = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
@@ -68,10 +68,10 @@ LARGEST = [[("a", "b", "c"), ("a", "b", "d"), ("b", "c", "d")], [("a", "b", "c",
 
 @pytest.mark.parametrize("largest", LARGEST)
 def test_many_tables_at_once_as_the_convex_solver_has_them(largest, monkeypatch):
-    monkeypatch.setattr("leastnoise.denoise._tables.consistent.MARGIN", 1e-4)
-    monkeypatch.setattr("leastnoise.denoise._tables.consistent.MOST_ROUNDS", 20_000)
+    monkeypatch.setattr("leastnoise.denoise.tables.consistent.MARGIN", 1e-4)
+    monkeypatch.setattr("leastnoise.denoise.tables.consistent.MOST_ROUNDS", 20_000)
     monkeypatch.setattr(
-        "leastnoise.denoise._tables.consistent.STIFFNESS", 0.3
+        "leastnoise.denoise.tables.consistent.STIFFNESS", 0.3
     )  # to the end, not to the first such point
     sizes, _, noisy = _three(3, largest)
     weights = {a: np.inf if not a else 1.0 for a in noisy}

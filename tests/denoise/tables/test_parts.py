@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from leastnoise.denoise._tables import mixture, prediction
-from leastnoise.denoise._tables.estimate import _limited
-from leastnoise.denoise._tables.mixture import Cells, Posterior, posteriors
-from leastnoise.denoise._tables.repeated import Sight, _repeats, sights
+from leastnoise.denoise.tables import mixture, prediction
+from leastnoise.denoise.tables.estimate import _limited
+from leastnoise.denoise.tables.mixture import Cells, Posterior, posteriors
+from leastnoise.denoise.tables.repeated import Sight, _repeats, sights
 from leastnoise.workload.residuals import project
 from made_up_tables import survey
 

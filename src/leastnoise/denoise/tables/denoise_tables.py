@@ -14,11 +14,11 @@ import numpy as np
 from leastnoise import errors
 from leastnoise._support import progress
 from leastnoise._support.validation import Floats
-from leastnoise.denoise._tables.consistent import nonnegative
-from leastnoise.denoise._tables.estimate import estimated
-from leastnoise.denoise._tables.integers import Integers, rounded
-from leastnoise.denoise._tables.risk import TableRisks
 from leastnoise.denoise.arrays import Mechanism
+from leastnoise.denoise.tables.consistent import nonnegative
+from leastnoise.denoise.tables.estimate import estimated
+from leastnoise.denoise.tables.integers import Integers, rounded
+from leastnoise.denoise.tables.risk import TableRisks
 from leastnoise.releases.risk_limits import RmseLimit
 from leastnoise.workload.residuals import Table, project, table_of_blocks
 
@@ -195,7 +195,7 @@ class EstimatedTables:
         return RmseLimit(math.sqrt(risk(self._asked(table), confidence)), confidence, proved)
 
     def is_below(self, rmse: float, table: Table | None = None) -> bool:
-        """Whether the error is below this one by more than chance (see `denoise/_tables/risk.py`).
+        """Whether the error is below this one by more than chance (see `denoise/tables/risk.py`).
 
         rmse: the root mean squared error of a cell as published. table: its columns; without it, the cells of all.
         """

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leastnoise import errors
-from leastnoise.denoise._tables import denoise_tables
-from leastnoise.denoise._tables.integers import rounded
+from leastnoise.denoise.tables import denoise_tables
+from leastnoise.denoise.tables.integers import rounded
 from made_up_tables import survey
 
 

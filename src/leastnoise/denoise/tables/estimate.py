@@ -22,10 +22,10 @@ from itertools import pairwise
 import numpy as np
 
 from leastnoise._support.validation import Floats
-from leastnoise.denoise._tables import prediction
-from leastnoise.denoise._tables.mixture import Cells, Posterior, posteriors
-from leastnoise.denoise._tables.projection import nearest
-from leastnoise.denoise._tables.repeated import Sight, sights
+from leastnoise.denoise.tables import prediction
+from leastnoise.denoise.tables.mixture import Cells, Posterior, posteriors
+from leastnoise.denoise.tables.projection import nearest
+from leastnoise.denoise.tables.repeated import Sight, sights
 from leastnoise.workload.residuals import Table, project
 
 ROUNDS_OF_THREE = 5  # of a projection whose margins may have no solution
