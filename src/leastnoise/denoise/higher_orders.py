@@ -76,7 +76,7 @@ class OnGraph:
     @cached_property
     def matrix(self) -> Any:
         """M."""
-        whole = sparse.csr_array(laplacian(self.graph, self.network.weights))
+        whole = self.graph.laplacian()
         if self.order == 1:
             return whole
         edges = np.arange(len(self.graph.edges))
@@ -87,7 +87,7 @@ class OnGraph:
 
     @cached_property
     def inverse(self) -> Inverse:
-        return Inverse(self.graph, self.network.weights)
+        return Inverse(self.graph)
 
     def top(self, y: Floats) -> float:
         """The least penalty that leaves only constants: with L v = y - mean, the least size of such a v (order 1: it is
@@ -263,11 +263,11 @@ def _zero_rows(z: Floats, v: Floats, bound: Floats) -> Mask:
 class Inverse:
     """One node of each component is held at zero, and then the means go."""
 
-    def __init__(self, graph: Graph, weights: Floats) -> None:
+    def __init__(self, graph: Graph) -> None:
         self.graph = graph
         held = np.unique(graph.components, return_index=True)[1]
         self.free = np.setdiff1d(np.arange(graph.size), held)
-        inside = csc_array(laplacian(graph, weights)[self.free][:, self.free])
+        inside = csc_array(graph.laplacian()[self.free][:, self.free])
         self.factor: Any = None
         if self.free.size:
             symmetric = {"SymmetricMode": True}
@@ -278,13 +278,3 @@ class Inverse:
         if self.factor is not None:
             v[self.free] = self.factor.solve(centred(y, self.graph.components)[self.free])
         return centred(v, self.graph.components)
-
-
-def laplacian(graph: Graph, weights: Floats) -> csc_array:
-    """L = D'WD."""
-    low, high = graph.edges.T
-    n = graph.size
-    degree = np.bincount(graph.edges.ravel(), np.repeat(weights, 2), n)
-    rows = np.concatenate([low, high, np.arange(n)])
-    columns = np.concatenate([high, low, np.arange(n)])
-    return csc_array((np.concatenate([-weights, -weights, degree]), (rows, columns)), shape=(n, n))

@@ -35,6 +35,7 @@ from leastnoise._support.runtime import one_thread
 from leastnoise._support.validation import Number
 from leastnoise.denoise.arrays import Floats, Mechanism, penalty_or_word
 from leastnoise.denoise.denoiser import Denoised, Stein, denoiser
+from leastnoise.denoise.total_variation import centred, component_means
 from leastnoise.graphs import Graph
 
 PENALTIES = 10.0 ** np.arange(-4, 5.01, 0.25)  # over the mean place of the spectrum
@@ -69,7 +70,7 @@ def laplacian(
     with one_thread():
         bands = spectrum(y, graph, seed)
         p, cost = least_risk(bands, sigma) if given is None else (given, 0.0)
-        values = y.copy() if p == 0 else component_means(y, graph) if p == math.inf else bands.solve(p)
+        values = y.copy() if p == 0 else component_means(y, graph.components) if p == math.inf else bands.solve(p)
         free = bands.components + float(bands.mass @ _smooth(p, bands.theta_trace)) + cost
     chosen = {"penalty": p, "chosen": "sure" if given is None else "given"}
     return Denoised(values, chosen, Stein(min(free, y.size)))
@@ -139,12 +140,6 @@ def _grid_shape(graph: Graph) -> tuple[int, ...] | None:
     return (graph.size,) if is_path else None
 
 
-def component_means(x: Floats, graph: Graph) -> Floats:
-    """Each value replaced by the mean of its component."""
-    part = graph.components
-    return np.asarray((np.bincount(part, x.ravel()) / np.bincount(part))[part].reshape(x.shape))
-
-
 def _cosines(y: Floats, shape: tuple[int, ...]) -> Spectrum:
     from scipy.fft import dctn, idctn
 
@@ -168,16 +163,15 @@ def _eigen(y: Floats, graph: Graph) -> Spectrum:
 
 def _lanczos(y: Floats, graph: Graph, seed: int) -> Spectrum:
     matrix = graph.laplacian()
-    mean = component_means(y, graph).ravel()
-    centred = y.ravel() - mean
+    rest = centred(y, graph.components)
     components = int(graph.components.max()) + 1
     probes = int(np.clip(200_000 // graph.size, 4, 48))
     rng = np.random.default_rng(seed)
-    theta, energy = quadrature(matrix, centred)
+    theta, energy = quadrature(matrix, rest)
     seen = []
     for _ in range(probes):
         signs = rng.choice(np.array([-1.0, 1.0]), graph.size)
-        seen.append(quadrature(matrix, signs - component_means(signs, graph)))
+        seen.append(quadrature(matrix, centred(signs, graph.components)))
     theta_trace, mass = np.concatenate(seen, axis=1)
     mass *= (graph.size - components) / max(mass.sum(), np.finfo(float).tiny)
 
@@ -186,10 +180,10 @@ def _lanczos(y: Floats, graph: Graph, seed: int) -> Spectrum:
         from scipy.sparse.linalg import cg
 
         system = (eye_array(graph.size, format="csr") + p * matrix).tocsr()
-        found, failed = cg(system, centred, rtol=SOLVER_TOLERANCE, maxiter=20_000, M=diags_array(1 / system.diagonal()))
+        found, failed = cg(system, rest, rtol=SOLVER_TOLERANCE, maxiter=20_000, M=diags_array(1 / system.diagonal()))
         if failed:
             raise errors.NotProved(f"(1 + {p:.3g} L) b = y was not solved. Say a smaller penalty.")
-        return np.asarray((found + mean).reshape(y.shape))
+        return np.asarray(found + (y - rest))
 
     return Spectrum(theta, energy, theta_trace, mass, components, solve)
 

@@ -187,6 +187,11 @@ class Inside:
         return values, int(done), part
 
 
+def component_means(y: Floats, components: NDArray[np.int32]) -> Floats:
+    """Each value replaced by the mean of its component."""
+    return np.asarray((np.bincount(components, y) / np.bincount(components))[components])
+
+
 def centred(y: Floats, components: NDArray[np.int32]) -> Floats:
     """y less its mean on every component."""
-    return y - (np.bincount(components, y) / np.bincount(components))[components]
+    return y - component_means(y, components)

@@ -77,17 +77,12 @@ def test_a_third_column_predicts_what_it_explains():
     assert error < 0.25 * base
 
 
-def test_posterior_means_are_those_of_the_mixture():
+def test_posterior_means_are_those_of_the_mixture(monkeypatch):
     """Against the sum over components, written out."""
     weights = np.zeros((mixture.KNOTS, 1 + mixture.SPREADS.size + mixture.LEVELS.size))
     weights[:, [0, 1, 5, 12]] = 0.1, 0.4, 0.3, 0.2  # nothing; the prediction; 0.25 of it around; level 2^3
     seen, predicted, variance = np.array([-3.0, 0.0, 9.0, 60.0]), np.array([0.5, 4.0, 64.0, 64.0]), np.full(4, 16.0)
-    knot, along = mixture._place(predicted)
-    mean, spread, found, expected = np.empty(4), np.empty(4), np.zeros(50), np.zeros(50)
-    grid = mixture.SPREADS, mixture.LEVELS
-    mixture._means(seen, predicted, variance, knot, along, weights, np.ones(50), *grid, mean, spread)
-    likelihoods = mixture._likelihoods(seen, predicted, variance, *grid)
-    mixture._count(likelihoods, knot, along, weights, np.ones(50), found, expected)
+    mean, spread = mixture._means(seen, predicted, variance, weights)
     shares = np.zeros(4)
     for i in range(4):
         p = predicted[i]
@@ -96,12 +91,12 @@ def test_posterior_means_are_those_of_the_mixture():
         means = [m + v / (v + 16) * (seen[i] - m) for _, m, v in components]
         assert mean[i] == pytest.approx(np.dot(density, means) / np.sum(density))
         shares += density / np.sum(density)
-    assert found[[0, 1, 5, 12]] == pytest.approx(shares)
-    assert found.sum() == pytest.approx(4)
-    assert expected == pytest.approx(4 * weights[0])
+    monkeypatch.setattr(mixture, "TILTS", 1)
+    own = weights[0, [0, 1, 5, 12]]
+    tilt = mixture._tilt(seen, predicted, variance, 1.0, weights)[[0, 1, 5, 12]]
+    assert tilt == pytest.approx((shares + mixture.PRIOR_CELLS * own) / ((4 + mixture.PRIOR_CELLS) * own))
     step = 1e-4  # Tweedie: the slope of the mean is the posterior variance over that of the noise
-    up = np.empty(4)
-    mixture._means(seen + step, predicted, variance, knot, along, weights, np.ones(50), *grid, up, np.empty(4))
+    up, _ = mixture._means(seen + step, predicted, variance, weights)
     assert (up - mean) / step == pytest.approx(spread / variance, rel=1e-3)
 
 

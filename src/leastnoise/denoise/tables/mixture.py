@@ -13,13 +13,12 @@ nonparametric prior of plain counts, on a grid of octaves. Noise is taken as Gau
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from leastnoise._support.runtime import compiled
 from leastnoise._support.validation import Floats
 
 SPREADS = np.array([0.0, 0.03, 0.06, 0.125, 0.25, 0.5, 1.0])
@@ -31,6 +30,7 @@ PRIOR_CELLS, TILTS = 5.0, 6
 SAMPLE = 12_000  # cells that the weights are found from, at most
 BLOCK_SAMPLE = 1024  # cells that one block's tilt is found from, at most
 LEAST = 1e-7  # weights below are zero
+CELLS_AT_ONCE = 1 << 10  # whose posteriors are written out together
 
 
 class Cells(NamedTuple):
@@ -56,141 +56,93 @@ def posteriors(blocks: Sequence[Cells]) -> list[Posterior]:
 
 
 def _weights(blocks: Sequence[Cells]) -> Floats:
+    """Of each component at each knot, by expectation maximisation over all cells, or a sample of them."""
     stride = max(1, -(-sum(block.seen.size for block in blocks) // SAMPLE))
     # Every block starts at another cell, so that a stride never meets the same keys only.
-    parts = [(tuple(a.ravel()[i % min(stride, block.seen.size) :: stride] for a in block[:3]), block.freedom)
+    parts = [tuple(a.ravel()[i % min(stride, block.seen.size) :: stride] for a in block[:3])
              for i, block in enumerate(blocks)]  # fmt: skip
-    seen, predicted, variance = (np.concatenate([part[0][k] for part in parts]) for k in range(3))
-    share = np.concatenate([np.full(part[0][0].size, part[1]) for part in parts])
-    knot, along = _place(predicted)
+    seen, predicted, variance = (np.concatenate([part[k] for part in parts]) for k in range(3))
+    share = np.concatenate([np.full(part[0].size, block.freedom) for part, block in zip(parts, blocks, strict=True)])
     weights = np.full((KNOTS, 1 + SPREADS.size + LEVELS.size), 1.0)
     weights[:, 1 + SPREADS.size :] = max(4.0, float(seen.max())) > 2 * LEVELS
     weights /= weights.sum(axis=1, keepdims=True)
-    _maximise(_likelihoods(seen, predicted, variance, SPREADS, LEVELS), share, knot, along, weights, STEPS)
+    likelihoods, place = _likelihoods(seen, *_components(predicted), variance), _place(predicted)
+    for _ in range(STEPS):
+        part = likelihoods * (place @ weights)
+        part *= (share / part.sum(axis=1))[:, None]
+        found = place.T @ part
+        weights = found.copy()
+        weights[:, 1] += 1.0
+        weights[1:] += SMOOTHING * found[:-1]
+        weights[:-1] += SMOOTHING * found[1:]
+        weights /= weights.sum(axis=1, keepdims=True)
+        weights[weights <= LEAST] = 0.0
     return weights
 
 
 def _posterior(block: Cells, weights: Floats) -> Posterior:
-    seen, predicted, variance = (np.ascontiguousarray(a).ravel() for a in block[:3])
-    knot, along = _place(predicted)
-    tilt, stride = np.ones(weights.shape[1]), max(1, seen.size // BLOCK_SAMPLE)
-    part = slice(None, None, stride)
-    likelihoods = _likelihoods(seen[part], predicted[part], variance[part], SPREADS, LEVELS)
-    for _ in range(TILTS):
-        found, expected = np.zeros((2, tilt.size))
-        _count(likelihoods, knot[part], along[part], weights, tilt, found, expected)
-        prior = PRIOR_CELLS * expected / expected.sum()
-        cells = stride * block.freedom
-        tilt = tilt * (cells * found + prior) / np.maximum(cells * expected + prior, 1e-300)
-    mean, spread = np.empty(seen.size), np.empty(seen.size)
-    _means(seen, predicted, variance, knot, along, weights, tilt, SPREADS, LEVELS, mean, spread)
+    seen, predicted, variance = (np.ravel(a) for a in block[:3])
+    tilt = _tilt(seen, predicted, variance, block.freedom, weights)
+    mean, spread = _means(seen, predicted, variance, weights * tilt)
     return Posterior(mean.reshape(block.seen.shape), spread.reshape(block.seen.shape))
 
 
-def _place(predicted: Floats) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], Floats]:
+def _means(seen: Floats, predicted: Floats, variance: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Posterior means and variances, under weights that need not add up to 1."""
+    used = weights.any(axis=0)
+    mean, spread = np.empty(seen.size), np.empty(seen.size)
+    for start in range(0, seen.size, CELLS_AT_ONCE):
+        some = slice(start, start + CELLS_AT_ONCE)
+        x, v = seen[some, None], variance[some, None]
+        centre, own = (part[:, used] for part in _components(predicted[some]))
+        joint = (_place(predicted[some]) @ weights[:, used]) * _likelihoods(seen[some], centre, own, variance[some])
+        joint /= joint.sum(axis=1, keepdims=True)
+        factor = 1 - v / (v + own)
+        here = centre + factor * (x - centre)
+        mean[some] = (joint * here).sum(axis=1)
+        spread[some] = np.maximum((joint * (here**2 + factor * v)).sum(axis=1) - mean[some] ** 2, 0.0)
+    return mean, spread
+
+
+def _tilt(seen: Floats, predicted: Floats, variance: Floats, freedom: float, weights: Floats) -> Floats:
+    """The block's factor for each component."""
+    stride = max(1, seen.size // BLOCK_SAMPLE)
+    seen, predicted, variance = seen[::stride], predicted[::stride], variance[::stride]
+    likelihoods = _likelihoods(seen, *_components(predicted), variance)
+    prior = (_place(predicted) @ weights) * (likelihoods > 0)
+    tilt = np.ones(weights.shape[1])
+    for _ in range(TILTS):
+        tilted = prior * tilt
+        joint = tilted * likelihoods
+        found = (1 / joint.sum(axis=1)) @ joint
+        expected = (1 / tilted.sum(axis=1)) @ tilted
+        extra = PRIOR_CELLS * expected / expected.sum()
+        cells = stride * freedom
+        tilt = tilt * (cells * found + extra) / np.maximum(cells * expected + extra, 1e-300)
+    return tilt
+
+
+def _place(predicted: Floats) -> csr_array:
+    """By how much each cell (a row) takes part in the weights at each knot."""
     place = np.clip(np.log2(np.maximum(predicted, 1e-12)) - LOWEST, 0, KNOTS - 1.001)
     knot = place.astype(np.int64)
-    return knot, place - knot
+    along = place - knot
+    entries = np.stack([1 - along, along], axis=1).ravel()
+    columns = np.stack([knot, knot + 1], axis=1).ravel()
+    return csr_array((entries, columns, np.arange(0, entries.size + 1, 2)), shape=(predicted.size, KNOTS))
 
 
-@compiled
-def _component(k: int, p: float, spreads: Floats, levels: Floats) -> tuple[float, float]:
-    """Mean and variance; a negative variance where this cell does not have the component."""
-    if k == 0:
-        return 0.0, 0.0
-    if k <= spreads.size:
-        return p, (spreads[k - 1] * p) ** 2
-    level = levels[k - 1 - spreads.size]
-    if p < NEAR * level and level < NEAR * p:
-        return level, -1.0
-    return level, (0.35 * level) ** 2
+def _components(predicted: Floats) -> tuple[Floats, Floats]:
+    """Mean and variance of each component (a column) for every cell; an infinite variance where it has none."""
+    p = predicted[:, None]
+    near = (p < NEAR * LEVELS) & (NEAR * p > LEVELS)
+    levels = np.where(near, np.inf, (0.35 * LEVELS) ** 2)
+    mean = np.concatenate([np.zeros_like(p), np.repeat(p, SPREADS.size, axis=1), np.tile(LEVELS, (p.size, 1))], axis=1)
+    return mean, np.concatenate([np.zeros_like(p), (SPREADS * p) ** 2, levels], axis=1)
 
 
-@compiled
-def _likelihoods(seen: Floats, predicted: Floats, variance: Floats, spreads: Floats, levels: Floats) -> Floats:
-    """Of every cell (a row) under each component, up to a factor; -1 where the cell does not have the component."""
-    components = 1 + spreads.size + levels.size
-    made = np.empty((seen.size, components))
-    for i in range(seen.size):
-        for k in range(components):
-            mean, spread = _component(k, predicted[i], spreads, levels)
-            made[i, k] = -1.0
-            if spread >= 0:
-                v = variance[i] + spread
-                # Never below 1e-261, so that a cell far from all components still has one.
-                made[i, k] = math.exp(max(-0.5 * (seen[i] - mean) ** 2 / v, -600.0)) / math.sqrt(v)
-    return made
-
-
-@compiled
-def _maximise(likelihoods, share, knot, along, weights, steps) -> None:  # type: ignore[no-untyped-def]
-    knots, components = weights.shape
-    density = np.empty(components)
-    for _ in range(steps):
-        found = np.zeros((knots, components))
-        for i in range(share.size):
-            b, t, total = knot[i], along[i], 0.0
-            for k in range(components):
-                w = (1 - t) * weights[b, k] + t * weights[b + 1, k]
-                density[k] = 0.0
-                if w > 0 and likelihoods[i, k] > 0:
-                    density[k] = w * likelihoods[i, k]
-                    total += density[k]
-            for k in range(components):
-                if density[k] > 0:
-                    part = share[i] * density[k] / total
-                    found[b, k] += (1 - t) * part
-                    found[b + 1, k] += t * part
-        for b in range(knots):
-            total = 0.0
-            for k in range(components):
-                weights[b, k] = found[b, k] + (1.0 if k == 1 else 0.0)
-                if b > 0:
-                    weights[b, k] += SMOOTHING * found[b - 1, k]
-                if b < knots - 1:
-                    weights[b, k] += SMOOTHING * found[b + 1, k]
-                total += weights[b, k]
-            for k in range(components):
-                weights[b, k] = weights[b, k] / total if weights[b, k] > LEAST * total else 0.0
-
-
-@compiled
-def _count(likelihoods, knot, along, weights, tilt, found, expected) -> None:  # type: ignore[no-untyped-def]
-    """How many cells each component has by what was seen, and by the weights alone; added to `found` and `expected`."""
-    components = tilt.size
-    density, prior = np.empty(components), np.empty(components)
-    for i in range(knot.size):
-        b, t, total, whole = knot[i], along[i], 0.0, 0.0
-        for k in range(components):
-            w = ((1 - t) * weights[b, k] + t * weights[b + 1, k]) * tilt[k]
-            density[k], prior[k] = 0.0, 0.0
-            if w > 0 and likelihoods[i, k] > 0:
-                prior[k], density[k] = w, w * likelihoods[i, k]
-                whole += w
-                total += density[k]
-        for k in range(components):
-            if prior[k] > 0:
-                found[k] += density[k] / total
-                expected[k] += prior[k] / whole
-
-
-@compiled
-def _means(  # type: ignore[no-untyped-def]
-    seen, predicted, variance, knot, along, weights, tilt, spreads, levels, mean, spread
-) -> None:
-    for i in range(seen.size):
-        b, t, total, first, second = knot[i], along[i], 0.0, 0.0, 0.0
-        for k in range(tilt.size):
-            w = ((1 - t) * weights[b, k] + t * weights[b + 1, k]) * tilt[k]
-            if w > 0:
-                centre, own = _component(k, predicted[i], spreads, levels)
-                if own >= 0:
-                    v, off = variance[i] + own, seen[i] - centre
-                    factor = own / v
-                    here = centre + factor * off
-                    density = w / math.sqrt(v) * math.exp(max(-0.5 * off * off / v, -600.0))
-                    total += density
-                    first += density * here
-                    second += density * (here * here + factor * variance[i])
-        mean[i] = first / total
-        spread[i] = max(second / total - mean[i] ** 2, 0.0)
+def _likelihoods(seen: Floats, mean: Floats, spread: Floats, variance: Floats) -> Floats:
+    """Of every cell (a row) under each component, up to a factor; 0 where the cell does not have the component."""
+    v = variance[:, None] + spread
+    # Never below 1e-261, so that a cell far from all components still has one.
+    return np.exp(np.maximum(-0.5 * (seen[:, None] - mean) ** 2 / v, -600.0)) / np.sqrt(v)

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from leastnoise._support.runtime import compiled, one_thread
+from leastnoise._support.runtime import one_thread
 from leastnoise._support.validation import Floats
 from leastnoise.workload.residuals import Table, project
 
@@ -111,23 +111,7 @@ def _fit(table: Floats, margins: Sequence[Floats], rounds: int) -> Floats:
     table = np.array(table, dtype=np.float64)
     for _ in range(rounds):
         for axis, margin in enumerate(margins):
-            lines = table.reshape(int(np.prod(table.shape[:axis])), table.shape[axis], -1)
-            _scale(lines, np.ascontiguousarray(margin, dtype=np.float64).reshape(lines.shape[0], lines.shape[2]))
+            total = table.sum(axis=axis)
+            factor = np.divide(np.maximum(margin, 0.0), total, out=np.zeros(total.shape), where=total > 1e-300)
+            table *= np.expand_dims(factor, axis)
     return table
-
-
-@compiled
-def _scale(lines, sums) -> None:  # type: ignore[no-untyped-def]
-    """Every line lines[o, :, i] times what makes it sum to sums[o, i]."""
-    outer, size, inner = lines.shape
-    total = np.empty(inner)
-    for o in range(outer):
-        total[:] = 0.0
-        for j in range(size):
-            for i in range(inner):
-                total[i] += lines[o, j, i]
-        for i in range(inner):
-            total[i] = max(sums[o, i], 0.0) / total[i] if total[i] > 1e-300 else 0.0
-        for j in range(size):
-            for i in range(inner):
-                lines[o, j, i] *= total[i]

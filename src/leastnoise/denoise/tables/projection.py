@@ -71,7 +71,6 @@ def _lines(lines, sums, level) -> None:  # type: ignore[no-untyped-def]
                 top = lines[o, 0, i]
                 for j in range(size):
                     top = max(top, lines[o, j, i])
-                    lines[o, j, i] = lines[o, j, i]
                 for j in range(size):
                     lines[o, j, i] = 0.0
                 level[o, i] = top
