@@ -21,7 +21,7 @@ from scipy.stats import beta, norm
 import leastnoise as ln
 from leastnoise import errors, testing
 from leastnoise.curator.noise.gaussian import rounded_gaussian
-from leastnoise.curator.queries import crosstab_sizes
+from leastnoise.curator.queries import crosstab_options
 from leastnoise.curator.release import Batch, add_noise
 from leastnoise.domain import axis
 from leastnoise.workload import Workload, tables
@@ -151,9 +151,9 @@ def test_too_many_integers_are_refused_before_anything_is_paid(monkeypatch: pyte
     columns = [f"c{i}" for i in range(9)]
     table = ln.table(pd.DataFrame({"who": [1, 2], **{column: [0, 1] for column in columns}}), unit="who")
     keys = {column: range(2) for column in columns}
-    monkeypatch.setattr(crosstab_sizes, "MAX_CELLS", 3**9)
+    monkeypatch.setattr(crosstab_options, "MAX_CELLS", 3**9)
     assert table.crosstabs(tuple(columns), keys=keys, max_rows=1).size == 3**9
-    monkeypatch.setattr(crosstab_sizes, "MAX_CELLS", 3**9 - 1)
+    monkeypatch.setattr(crosstab_options, "MAX_CELLS", 3**9 - 1)
     with pytest.raises(errors.BadDomain, match="these have 19,683 cells"):
         table.crosstabs(tuple(columns), keys=keys, max_rows=1)
 
@@ -178,7 +178,7 @@ def test_a_wide_table_is_refused_before_anything_is_made_of_it(
 @given(st.lists(st.integers(2, 50), min_size=1, max_size=6), st.integers(0, 6))
 def test_cells_are_counted_without_the_tables(sizes: list[int], ways: int) -> None:
     workload = Workload({f"c{i}": size for i, size in enumerate(sizes)}, ways=ways)
-    by_order = crosstab_sizes.cells_by_order(sizes, min(ways, len(sizes)))
+    by_order = crosstab_options.cells_by_order(sizes, min(ways, len(sizes)))
     assert sum(by_order) == workload.cells == workload.block_cells
     assert by_order[-1] == sum(map(workload.cells_of, workload.maximal))
 

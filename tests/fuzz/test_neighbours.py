@@ -15,8 +15,8 @@ from fuzzing import MINUTES, add, seeds
 from leastnoise.curator import transform
 from leastnoise.curator.queries import kernel_histogram
 from leastnoise.curator.queries.query import Query
-from leastnoise.curator.queries.statistics import Counts, Sum
-from leastnoise.curator.queries.vector import VectorQuery
+from leastnoise.curator.queries.statistics import Statistics
+from leastnoise.curator.queries.vectors import Vectors
 from leastnoise.curator.rows import keeping, priorities
 from leastnoise.curator.rows.points import WEIGHT_BITS, KernelWeights
 from leastnoise.testing import aggregate
@@ -53,7 +53,7 @@ def looser(name: str) -> Callable[[Query], Query]:
 
 
 def wider_clip(asked: Query) -> Query:
-    assert isinstance(asked, Sum)
+    assert isinstance(asked, Statistics)
     clip = asked.clip
     low, high = clip.lowest - 2**20, clip.highest + 2**20
     wider = replace(clip, low=low * clip.grid, high=high * clip.grid, lowest=low, highest=high)
@@ -61,12 +61,12 @@ def wider_clip(asked: Query) -> Query:
 
 
 def wider_norm(asked: Query) -> Query:
-    assert isinstance(asked, VectorQuery)
+    assert isinstance(asked, Vectors)
     return replace(asked, clip=replace(asked.clip, radius=2 * asked.clip.radius))
 
 
 def units_twice(asked: Query) -> Query:
-    return Counts.of(asked._data, (), None, "drop", max_rows=2)
+    return replace(asked, limits=replace(asked.limits, max_rows=2, max_per_bin=2))
 
 
 def nobody_counts() -> Any:

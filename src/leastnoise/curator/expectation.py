@@ -9,7 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from leastnoise.privacy.summary_noise import noise_in_words
 from leastnoise.privacy.vector_noise import VectorPlan
 from leastnoise.releases.column_labels import column_words, labelled_in_words, reader_unit
 from leastnoise.releases.left_out import LeftOut, unknown_in_words
+from leastnoise.releases.mean import centred as centred_note
 from leastnoise.releases.mean import half_widths
 from leastnoise.releases.measure import Measure
 from leastnoise.releases.provenance import Provenance
@@ -125,39 +126,31 @@ class Expectation(Expected):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Computed:
-    """The errors of what is computed from several noisy numbers, by name and in words."""
-
-    half_widths: Mapping[str, float]
-    description: str
-
-
 def of_vector(
     decided: Charge[VectorPlan],
     *,
     size: int | None,
     limits: Limits,
-    threshold: int | None,
-    computed: Computed | None,
-    note: str,
+    threshold: int | None = None,
+    centred: Mapping[str, float] | None = None,
 ) -> Expectation:
-    """Of noise on each of `size` numbers."""
+    """Of noise on each of `size` numbers. centred: these are centred sums and counts that means are computed from, and
+    their `centre` and `half_range`."""
     plan, law = decided.plan, decided.plan.distribution
+    computed = {} if centred is None else _of_means(law, **centred)
     return Expectation(
         mechanism=plan.mechanism,
         sigma=plan.scale if plan.mechanism == "gaussian" else plan.scale * 2**0.5,
         std=law.std,
-        half_width=law.half_width(0.95) if computed is None else None,
-        half_width_all=law.half_width(0.95, size) if computed is None and size is not None else None,
+        half_width=None if computed else law.half_width(0.95),
+        half_width_all=None if computed or size is None else law.half_width(0.95, size),
         threshold=threshold,
         limits=limits.numbers,
         bins=size,
         guarantee=plan.guarantee,
-        note=note,
-        half_widths={} if computed is None else computed.half_widths,
-        description="" if computed is None else computed.description,
+        note=centred_note(plan.reason, plan.note) if computed else plan.note,
         strength=decided.strength,
+        **computed,
     )
 
 
@@ -180,17 +173,17 @@ def of_unknown_keys(decided: Charge[KeysPlan], *, spread: float, limits: Limits,
     )
 
 
-def of_means(law: Distribution, *, centre: float, half_range: float) -> Computed:
-    """The errors of sums, counts and means."""
+def _of_means(law: Distribution, *, centre: float, half_range: float) -> dict[str, Any]:
+    """The errors of sums, counts and means, and what they say."""
     off = half_widths(law, centre=centre, half_range=half_range)
     # From so many rows on that half of the clip's half is left, at most.
     first = math.ceil(math.log10(max(1.0, 2 * off.mean_times_rows / half_range)))
     some = ", ".join(f"{rounded(off.mean_times_rows / n, 3)} for {n:,}" for n in (10 ** (first + i) for i in range(3)))
-    return Computed(
-        asdict(off),
+    words = (
         f"95 % of the time a sum is off by at most {rounded(off.sum)} and a count by at most {rounded(off.count)}; a "
-        f"mean over n rows is off by at most {rounded(off.mean_times_rows)}/n: {some} rows.",
+        f"mean over n rows is off by at most {rounded(off.mean_times_rows)}/n: {some} rows."
     )
+    return {"half_widths": asdict(off), "description": words}
 
 
 # Several statistics
@@ -435,3 +428,6 @@ def of_tables(
 def _tables_errors(noise: TablesNoise, grid: float) -> NoisyTables:
     with_noise = noise.workload.with_noise if noise.mechanism == "gaussian" else noise.workload.with_laplace
     return with_noise(noise.scales, unit=1 / grid)
+
+
+Preview = Expectation | SummaryExpectation | TablesExpectation

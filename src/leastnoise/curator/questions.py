@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from leastnoise import stats
 from leastnoise.curator.budget.terms import Share
@@ -14,9 +14,10 @@ from leastnoise.curator.queries.kernel_histogram import KernelHistogram
 from leastnoise.curator.queries.options import check_names, column_names
 from leastnoise.curator.queries.quantile import Quantile
 from leastnoise.curator.queries.query import Query
-from leastnoise.curator.queries.statistics import Counts, DistinctUnits, Mean, Statistics, Sum
+from leastnoise.curator.queries.statistic_options import checked, counted, one_statistic
+from leastnoise.curator.queries.statistics import Statistics
 from leastnoise.curator.queries.unknown_keys import UnknownCounts, UnknownKeys
-from leastnoise.curator.queries.vector import VectorMean, VectorSum
+from leastnoise.curator.queries.vectors import Vectors
 from leastnoise.errors import Code, InvalidParameter, MissingParameter
 from leastnoise.workload.strategy import Weights
 
@@ -32,11 +33,11 @@ class Questions:
 
         max_rows: how many rows of one unit count at most. It must be given: noise grows with it.
         """
-        return Counts.of(self._data, (), None, "drop", max_rows=max_rows)
+        return Statistics.of("count", counted(self._data), (), max_rows=max_rows)
 
     def count_units(self) -> Query:
         """The number of distinct units. Each counts once, so there is no limit to give."""
-        return DistinctUnits.of_all(self._data)
+        return Statistics.of("units", counted(self._data), (), max_rows=1)
 
     def histogram(
         self,
@@ -81,7 +82,7 @@ class Questions:
         if keys is None:
             return UnknownCounts.of_keys(self._data, by, nulls, others=others, **limits)
         _refuse_others(others)
-        return Counts.of(self._data, by, keys, nulls, **limits)
+        return Statistics.of("count", counted(self._data), by, keys=keys, nulls=nulls, **limits)
 
     def crosstabs(
         self,
@@ -220,10 +221,7 @@ class Questions:
         nulls: "drop" (the default) leaves out rows without a key, "bin" gives them a bin of their own.
         """
         limits = {"max_rows": max_rows, "max_per_bin": max_per_bin, "max_bins": max_bins}
-        if keys is None and (names := column_names(by)):
-            statistics = {"sum": stats.sum(column, clip=clip)}
-            return UnknownKeys.of(self._data, names, statistics, nulls=nulls, weights=None, **limits)
-        return Sum.of_column(self._data, column, clip=clip, by=by, keys=keys, nulls=nulls, **limits)
+        return self._of_column("sum", column, clip, by, keys=keys, nulls=nulls, **limits)
 
     def mean(
         self,
@@ -251,10 +249,18 @@ class Questions:
         nulls: "drop" (the default) leaves out rows without a key, "bin" gives them a bin of their own.
         """
         limits = {"max_rows": max_rows, "max_per_bin": max_per_bin, "max_bins": max_bins}
-        if keys is None and (names := column_names(by)):
-            statistics = {"mean": stats.mean(column, clip=clip)}
-            return UnknownKeys.of(self._data, names, statistics, nulls=nulls, weights=None, **limits)
-        return Mean.of_column(self._data, column, clip=clip, by=by, keys=keys, nulls=nulls, **limits)
+        return self._of_column("mean", column, clip, by, keys=keys, nulls=nulls, **limits)
+
+    def _of_column(
+        self, kind: Literal["sum", "mean"], column: str, clip: Any, by: str | Sequence[str], *, keys: Any, **limits: Any
+    ) -> Query:
+        """One statistic of a column; over keys that are found it is a summary of one."""
+        names = column_names(by)
+        if names and keys is None:
+            asked = checked(self._data, {kind: stats.Statistic(kind, column, clip)}, None, names)
+            return UnknownKeys.of(asked, names, **limits)
+        self._data.check_usable(column)
+        return Statistics.of(kind, one_statistic(self._data, kind, column, clip), names, keys=keys, **limits)
 
     def vector_sum(
         self, columns: str | Sequence[str], *, clip_norm: float, length: int | None = None, max_rows: int | None = None
@@ -267,7 +273,7 @@ class Questions:
         length: how many elements an array has, 2 to 2^20; for an array column alone. Others are left out.
         max_rows: how many rows of one unit are added at most. It must be given: noise grows with it.
         """
-        return VectorSum.of(self._data, columns, clip_norm=clip_norm, length=length, max_rows=max_rows)
+        return Vectors.of(self._data, "vector_sum", columns, clip_norm=clip_norm, length=length, max_rows=max_rows)
 
     def vector_mean(
         self, columns: str | Sequence[str], *, clip_norm: float, length: int | None = None, max_rows: int | None = None
@@ -280,7 +286,7 @@ class Questions:
         length: how many elements an array has, 2 to 2^20; for an array column alone. Others are left out.
         max_rows: how many rows of one unit count at most. It must be given: noise grows with it.
         """
-        return VectorMean.of(self._data, columns, clip_norm=clip_norm, length=length, max_rows=max_rows)
+        return Vectors.of(self._data, "vector_mean", columns, clip_norm=clip_norm, length=length, max_rows=max_rows)
 
     def summarize(
         self,
@@ -309,7 +315,11 @@ class Questions:
             it gets.
         """
         limits = {"max_rows": max_rows, "max_per_bin": max_per_bin, "max_bins": max_bins}
-        return Statistics.of(self._data, by, statistics, keys=keys, nulls=nulls, weights=weights, **limits)
+        check_names(by)
+        asked = checked(self._data, statistics, weights, by)
+        if by and keys is None:
+            return UnknownKeys.of(asked, by, nulls=nulls, **limits)
+        return Statistics.of("summary", asked, by, keys=keys, nulls=nulls, **limits)
 
 
 def _refuse_others(others: Share | None) -> None:

@@ -1,7 +1,8 @@
 """From a question's exact integers to what is published: decide, pay, read, draw.
 
 The order is fixed: everything public is decided first (noise, threshold), then a budget is debited, then the rows are
-read, then noise is drawn. A failure before the reading tells nothing about people. Reading fails on no value that we
+read, then noise is drawn. A failure before the reading tells nothing about people, and a process that ends after the
+debit has paid for nothing: that costs budget, never privacy. Reading fails on no value that we
 know of; if it fails all the same, that may tell about a row, and no cost makes up for it: after two retries under the
 same debit the budget is closed.
 
@@ -23,8 +24,8 @@ from leastnoise import errors
 from leastnoise._support import progress
 from leastnoise.curator.budget import kinds
 from leastnoise.curator.budget.charge import Charge, Facts, Receipt
-from leastnoise.curator.budget.kinds import OtherKind
 from leastnoise.curator.engines.engine import redact_errors
+from leastnoise.curator.expectation import Preview
 from leastnoise.curator.noise import entropy
 from leastnoise.curator.noise.gaussian import rounded_gaussian
 from leastnoise.curator.noise.laplace import two_sided_geometric
@@ -79,10 +80,16 @@ class Batch:
 @dataclass(frozen=True, slots=True)
 class Decision(Generic[Plan]):
     """Decided from public facts, and not yet paid: the noise and its cost, and which question has it, where several
-    could answer."""
+    could answer. Those are compared by their `typical_error`."""
 
     charge: Charge[Plan]
     query: Query
+    typical_error: float | None = None
+
+    @property
+    def error(self) -> float:
+        """By which this is compared with other noise for the same question."""
+        return self.charge.plan.error if self.typical_error is None else self.typical_error
 
 
 def release(query: Query, request: PrivacyRequest) -> Answer:
@@ -91,7 +98,8 @@ def release(query: Query, request: PrivacyRequest) -> Answer:
         decided, words = query.decide(request), _for_the_ledger(query, request)
         plan, asked, data, left_out = decided.charge.plan, decided.query, query._data, query.left_out
         request.warn()
-        with data.source.exclusive():  # before it is paid for
+        with data.source.exclusive():  # another thread's query would make this one fail, which closes a budget
+            # An engine that is not there is told before it is paid for.
             data.engine.check_ready(query.rows, in_python=asked._in_python)
             receipt = decided.charge.pay(**words, public_units=data.public_units)
             batch = _read(asked, plan, receipt)
@@ -107,6 +115,29 @@ def release(query: Query, request: PrivacyRequest) -> Answer:
         table=words["table"],
     )
     return _on_map(asked.read(plan, noisy, provenance), query)
+
+
+def expect(query: Query, request: PrivacyRequest, *, payable: bool = True) -> Preview:
+    """What `release` would give: decided in the same way, and neither paid for nor read.
+
+    payable: whether to refuse what could not be paid for, and to say what a budget of the other kind would buy.
+    """
+    decided, other = query.decide(request), None
+    if payable and request.budget is not None:
+        decided.charge.check(**_for_the_ledger(query, request))
+        other = kinds.beside(request, decided.charge.cost, decided.error, lambda asked: query.decide(asked).error)
+    told = decided.query.expected(decided.charge, request)
+    if other is not None:
+        other = replace(other, std=getattr(told, "half_width", None) is not None)
+    return replace(
+        told,
+        unit=query._data.unit_name,
+        left_out=query.left_out,
+        labels=query._labels(),
+        note=" ".join(filter(None, (told.note, request.caution))),
+        strength=told.strength and told.strength.with_units(query._data.public_units),
+        other_kind=other,
+    )
 
 
 def provenance_of(plan: NoisePlan, receipt: Receipt, **facts: Any) -> Provenance:
@@ -190,16 +221,6 @@ def check_question(query: Query) -> None:
     query._data.source.check_unchanged()
     priorities.salt(query._salt_facts())
     refuse_reserved(query.by)
-
-
-def rehearse(query: Query, request: PrivacyRequest) -> OtherKind | None:
-    """Refuse what could not be paid for; what a budget of the other kind would buy, where that is less. Nothing is
-    paid, and the engine is not asked."""
-    if request.budget is None:
-        return None
-    charge, error = query.priced(request)
-    charge.check(**_for_the_ledger(query, request))
-    return kinds.beside(request, charge.cost, error, lambda asked: query.priced(asked)[1])
 
 
 def _for_the_ledger(query: Query, request: PrivacyRequest) -> Facts:

@@ -74,7 +74,9 @@ class Run:
 
     def preview(self) -> Any:
         """The same, whether or not it could be paid for."""
-        return self.query._expected(self.request)
+        from leastnoise.curator import release as loop
+
+        return loop.expect(self.query, self.request, payable=False)
 
     def rehearse(self) -> Any | Done:
         """What `do` would release; where that was done before, what there is. Refuses what `do` would, and pays and

@@ -86,7 +86,7 @@ def test_what_the_other_kind_is_said_to_have_it_has(tmp_path: Path, kind: str, d
     told = question.expect(budget=own, share=share).other_kind
 
     def error(budget: ln.Budget, part: Fraction) -> float:
-        return question.priced(PrivacyRequest(budget=budget, share=part, mechanisms=question.mechanisms))[1]
+        return question.decide(PrivacyRequest(budget=budget, share=part, mechanisms=question.mechanisms)).error
 
     here, others = ((error(other, part), error(own, part)) for part in (share, rest))
     if told is None:

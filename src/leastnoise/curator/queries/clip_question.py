@@ -17,12 +17,13 @@ from leastnoise import errors
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.quantile_mechanism import counts_between, quantile_steps
 from leastnoise.curator.queries.quantile import Quantile
-from leastnoise.curator.queries.quantile_choice import Chosen
+from leastnoise.curator.queries.quantile_choice import by_rank
 from leastnoise.curator.queries.query import released
-from leastnoise.curator.release import Batch, add_noise
+from leastnoise.curator.release import Batch, Decision, add_noise
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.rows.clipping import checked_ends
 from leastnoise.domain.round_numbers import step_weights
+from leastnoise.privacy.rank_noise import RankPlan
 from leastnoise.privacy.vector_noise import NUMBERS
 from leastnoise.releases.clip_suggestion import ClipSuggestion, rounded_outwards
 from leastnoise.releases.provenance import Provenance
@@ -34,7 +35,7 @@ USUAL_LEVELS = (0.005, 0.995)
 class ClipQuestion(Quantile):
     """Two quantiles of a column as the ends of a clip; an end whose level is 0 or 1 is the public one."""
 
-    kind: ClassVar[str] = "clip"
+    kind: str = "clip"
     mechanisms: ClassVar[tuple[str, ...]] = ("auto", "exponential")
     ends: tuple[float, float]  # the two levels
 
@@ -73,9 +74,9 @@ class ClipQuestion(Quantile):
     def _size_in_words(self) -> str:
         return "and how many rows lie beyond"
 
-    def choose(self, request: PrivacyRequest) -> Chosen:
+    def decide(self, request: PrivacyRequest) -> Decision[RankPlan]:
         """By rank, whatever else would have less error: the counts follow from the ends that are drawn."""
-        return self.alternatives.by_rank(request)
+        return by_rank(self, request)
 
     def draw(self, plan: Any, batch: Batch) -> Batch:
         """The quantiles, and then the three counts."""
@@ -93,7 +94,7 @@ class ClipQuestion(Quantile):
         assert noisy.keys is not None
         low, high = noisy.keys
         return ClipSuggestion(
-            counts=released(noisy.blocks[NUMBERS], plan.counts, provenance, kind="count", domain=None),
+            counts=released(noisy, plan.counts, provenance, kind="count", domain=None),
             drawn=(low, high),
             levels=self.ends,
             steps=self.steps,

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from leastnoise import domain as domains
 from leastnoise.curator.dataset import Dataset
-from leastnoise.curator.queries.crosstab_sizes import check_tables, check_ways, check_workload
-from leastnoise.curator.queries.crosstab_trees import TreeColumn, check_tree, tree_column
 from leastnoise.curator.queries.options import check_columns, exact_matches
 from leastnoise.curator.rows.clipping import Clip, rounded_end
-from leastnoise.domain import OTHER, Axis, OrNull, OrOther, counts_up, has_order, is_plain_list
+from leastnoise.domain import (
+    OTHER,
+    Axis,
+    OrNull,
+    OrOther,
+    Tree,
+    TreeLevel,
+    TreeShape,
+    counts_up,
+    has_order,
+    is_plain_list,
+)
 from leastnoise.domain.product import check_filled
 from leastnoise.errors import BadDomain, Code, Example, InvalidParameter, MissingParameter, WrongType, as_argument
+from leastnoise.releases.columns import refuse_reserved
+from leastnoise.releases.table_set import table_name
 from leastnoise.workload import Workload
 from leastnoise.workload.optimal_weights import Kind
 from leastnoise.workload.tables import checked_sums, checked_ways
@@ -25,6 +38,7 @@ Other = bool | str | None  # whether missing and unlisted values have a key, or 
 WEIGHT_BITS = 30  # of the largest weight times the cells of the largest table, so that 2^32 rows stay below 2^62
 MIN_WEIGHT_BITS = 8
 ORDERED_WEIGHT_BITS = 12  # with cumulative sums or ranges, whose integers are 2^28 times as large as sums of weights
+MAX_CELLS = 2**28  # of all tables that are counted, and of all blocks: two gigabytes of integers
 
 
 def checked_axes(
@@ -36,8 +50,8 @@ def checked_axes(
     other: Other,
     nulls: str | None,
     ordered: Iterable[str] = (),
-) -> dict[str, Axis]:
-    """The keys of every column that is in a table, in the order of the columns in `keys`.
+) -> tuple[dict[str, Axis], TreeColumn | None]:
+    """The keys of every column that is in a table, in the order of the columns in `keys`; and the one with a tree.
 
     ordered: the columns of which cumulative sums or ranges are asked for: no key is added to these by itself.
     """
@@ -74,7 +88,7 @@ def checked_axes(
         else:
             plain = column not in ordered and is_plain_list(keys[column])
             axes[column] = _axis(data, column, keys[column], label=_label(other, nulls, plain=plain), nulls=nulls)
-    return axes
+    return axes, found
 
 
 def _check_other(other: Other, nulls: str | None) -> None:
@@ -106,13 +120,6 @@ def _label(other: Other, nulls: str | None, *, plain: bool) -> str | None:
     if isinstance(other, str):
         return other if plain else None
     return OTHER if plain and other is None and nulls is None else None
-
-
-def checked_tree(
-    tables: Sequence[str | Iterable[str]], keys: Mapping[str, Any], ways: int | Sequence[int] | None
-) -> TreeColumn | None:
-    """The column with a tree that the tables use, if there is one."""
-    return tree_column(keys, _named(tables), ways)
 
 
 def _named(tables: Sequence[str | Iterable[str]]) -> dict[str, None]:
@@ -282,3 +289,168 @@ def checked_weight(data: Dataset, weight: str | None, clip: object, *, shared: b
         return ends
     lowest, highest = rounded_end(ends.low, step), rounded_end(ends.high, step)
     return Clip(low=ends.low, high=ends.high, grid=step, lowest=lowest, highest=highest, integers=False)
+
+
+# A tree among the columns
+
+
+@dataclass(frozen=True, slots=True)
+class TreeColumn:
+    """The column whose rows hold leaves of a tree, and the levels down to the finest that a table has."""
+
+    column: str
+    tree: Tree
+    levels: tuple[str, ...]
+
+    @property
+    def axes(self) -> dict[str, Axis]:
+        """The keys of every level."""
+        return {name: self.tree.keys[self.tree.level(name) - 1] for name in self.levels}
+
+    def placed(self, level: str) -> TreeLevel:
+        """The level as an axis on which a leaf has a place."""
+        return TreeLevel(self.tree, level)
+
+    @property
+    def shape(self) -> TreeShape:
+        """The tree down to that level."""
+        return self.tree.shape.cut(len(self.levels))
+
+    def of_ways(self, columns: Sequence[str], ways: int | Sequence[int]) -> Sequence[tuple[str, ...]]:
+        """Every table of so many columns, of which at most one is a level."""
+        levels = set(self.levels)
+        return [
+            table
+            for count in checked_ways(ways, len(columns))
+            for table in itertools.combinations(columns, count)
+            if len(levels.intersection(table)) <= 1
+        ]
+
+
+def tree_column(keys: Mapping[str, Any], wanted: Iterable[str], ways: int | Sequence[int] | None) -> TreeColumn | None:
+    """The tree among the keys that is in a table; None where there is none.
+
+    wanted: the columns and levels that tables name. ways: where it is given, all are.
+    """
+    asked = set(wanted)
+    trees = {column: tree for column, tree in keys.items() if isinstance(tree, Tree)}
+    used = [column for column, tree in trees.items() if ways is not None or asked.intersection(tree.levels)]
+    if not used:
+        return None
+    if len(used) > 1:
+        raise InvalidParameter(
+            f'"{used[0]}" and "{used[1]}" both have a tree, and how noise is best divided over two trees at once is '
+            "not known. Give the keys of one of them as a list, or ask in two questions.",
+            parameter="keys",
+            value=used[1],
+        )
+    column, tree = used[0], trees[used[0]]
+    if tree.levels[-1] != column:
+        raise BadDomain(
+            f'The finest level of the tree is called "{tree.levels[-1]}", and the column with its leaves "{column}". '
+            "Give both one name.",
+            parameter="keys",
+            value=column,
+        )
+    clash = [name for name in tree.levels[:-1] if name in keys]
+    if clash:
+        raise BadDomain(
+            f'"{clash[0]}" is a level of the tree of "{column}", and has keys of its own. Leave these out: a row lies '
+            "in the node above its leaf.",
+            parameter="keys",
+            value=clash[0],
+        )
+    refuse_reserved(tree.levels)
+    deepest = len(tree.levels) if ways is not None else max(tree.level(name) for name in asked & set(tree.levels))
+    return TreeColumn(column, tree, tree.levels[:deepest])
+
+
+def check_tree(data: Dataset, found: TreeColumn, *, other: bool | str | None, nulls: str | None) -> None:
+    """Raise unless a column's rows can be placed in a tree."""
+    if data.rows[found.column].type().is_floating() and counts_up(list(found.tree.leaves.values[:1])):
+        raise exact_matches(found.column)
+    if other is True or nulls == "bin":
+        raise BadDomain(
+            f'The tree of "{found.column}" has no place for values that are no leaf. Give the tree a leaf for them, '
+            "and the rows its key.",
+            parameter="other" if other is True else "nulls",
+        )
+
+
+# Are the tables asked for too large? Found from the sizes of their columns, before anything is made of them.
+#
+# A table of k columns has 2^k tables within it, and these have prod (n_i + 1) cells: each column is either one of its
+# n_i keys, or summed over. All tables of k of the columns have as many cells as the elementary symmetric polynomial of
+# their sizes says, which a pass over the columns finds exactly.
+
+
+def check_tables(sizes: Mapping[str, int], tables: Iterable[Sequence[str]]) -> None:
+    """Refuse tables of which one alone is too large.
+
+    sizes: how many keys each column has. tables: the columns of each.
+    """
+    own = [tuple(dict.fromkeys(table)) for table in tables]
+    largest = max(own, key=lambda table: _cells(sizes, table))
+    _check_counted(_cells(sizes, largest), largest, _cells(sizes, largest))
+    widest = max(own, key=lambda table: _cells_within(sizes, table))
+    _check_noise(_cells_within(sizes, widest), widest)
+
+
+def check_ways(sizes: Mapping[str, int], ways: int) -> None:
+    """Refuse all tables of at most so many columns where they are too large.
+
+    sizes: how many keys each column has. ways: how many columns the largest tables have.
+    """
+    by_order = cells_by_order(sizes.values(), ways)
+    largest = set(sorted(sizes, key=sizes.__getitem__)[-ways:]) if ways else set()
+    shown = tuple(column for column in sizes if column in largest)
+    _check_counted(by_order[-1], shown, _cells(sizes, shown))
+    _check_noise(sum(by_order), shown)
+
+
+def check_workload(workload: Workload) -> None:
+    """Refuse tables that are too large together.
+
+    workload: the tables; none of them is too large alone.
+    """
+    cells = {table: workload.cells_of(table) for table in workload.maximal}
+    largest = max(cells, key=cells.__getitem__)
+    _check_counted(sum(cells.values()), largest, cells[largest])
+    _check_noise(workload.block_cells, max(workload.maximal, key=len))
+
+
+def cells_by_order(sizes: Iterable[int], most: int) -> list[int]:
+    """How many cells all tables of 0, 1, ... `most` of these columns have."""
+    made = [1, *[0] * most]
+    for size in sizes:
+        for order in range(most, 0, -1):
+            made[order] += size * made[order - 1]
+    return made
+
+
+def _cells(sizes: Mapping[str, int], table: Iterable[str]) -> int:
+    return math.prod(sizes[column] for column in table)
+
+
+def _cells_within(sizes: Mapping[str, int], table: Iterable[str]) -> int:
+    return math.prod(sizes[column] + 1 for column in table)
+
+
+def _check_counted(cells: int, largest: tuple[str, ...], own: int) -> None:
+    if cells > MAX_CELLS:
+        raise BadDomain(
+            f"The tables have {cells:,} cells, of which {table_name(largest)} has {own:,}, and at most {MAX_CELLS:,} "
+            "can be counted. Use coarser keys, or tables of fewer columns.",
+            parameter="keys",
+            value=largest,
+        )
+
+
+def _check_noise(cells: int, longest: tuple[str, ...]) -> None:
+    if cells > MAX_CELLS:
+        raise BadDomain(
+            f"The tables are put together from all tables within them, and these have {cells:,} cells, of which at "
+            f"most {MAX_CELLS:,} can get noise. {table_name(longest)} has {len(longest)} columns: use tables of fewer.",
+            parameter="tables",
+            value=longest,
+        )

@@ -18,13 +18,12 @@ from leastnoise.curator.engines.engine import unique
 from leastnoise.curator.expectation import TablesExpectation
 from leastnoise.curator.queries.crosstab_options import (
     Other,
+    TreeColumn,
     checked_axes,
-    checked_tree,
     checked_weight,
     checked_workload,
     keys_of_one,
 )
-from leastnoise.curator.queries.crosstab_trees import TreeColumn
 from leastnoise.curator.queries.options import limits_of
 from leastnoise.curator.queries.query import NamedRows, Query
 from leastnoise.curator.release import Answer, Batch, Decision
@@ -61,7 +60,7 @@ class Crosstabs(Query):
     from these: unbiased, and consistent with each other.
     """
 
-    kind: ClassVar[str] = "crosstabs"
+    kind: str = "crosstabs"
     _in_python: ClassVar[bool] = True
     workload: Workload
     axes: Mapping[str, Axis]
@@ -94,8 +93,7 @@ class Crosstabs(Query):
         """The question, checked."""
         validation.word("row_weight", row_weight, ("whole", "shared"))
         ordered = [name for names in (cumulative, ranges) if isinstance(names, Iterable) for name in names]
-        axes = checked_axes(data, tables, keys=keys, ways=ways, other=other, nulls=nulls, ordered=ordered)
-        tree = checked_tree(tables, keys, ways)
+        axes, tree = checked_axes(data, tables, keys=keys, ways=ways, other=other, nulls=nulls, ordered=ordered)
         workload = checked_workload(axes, tables, ways, cumulative=cumulative, ranges=ranges, tree=tree)
         clip = checked_weight(data, weight, weight_clip, shared=row_weight == "shared", workload=workload)
         by = tuple(column for column in keys if column in axes or (tree is not None and column == tree.column))
@@ -244,12 +242,12 @@ class Crosstabs(Query):
     def _planner(self, workload: Workload) -> TablesPlanner:
         return TablesPlanner(workload, self.weights, self.row_size, self.neighbours)
 
-    def _expectation(self, request: PrivacyRequest) -> TablesExpectation:
-        decided = self._charge(request)
+    def expected(self, charge: Charge[TablesNoise], request: PrivacyRequest) -> TablesExpectation:
+        """By table; and what the key for missing and unlisted values costs."""
         closed = self._without_other()
         without = None if closed is None else self._charge(request, closed)
         return expectation.of_tables(
-            decided,
+            charge,
             grid=self.grid,
             limits=self.limits_used,
             keyed=self._keyed_axes(),

@@ -6,7 +6,7 @@ import functools
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.queries.options import limits_of
@@ -32,7 +32,7 @@ WEIGHT_STEP = 1 / ROW_WEIGHT
 class KernelHistogram(Query):
     """The weight on each node, in steps of 2^-20."""
 
-    kind: ClassVar[str] = "count"
+    kind: str = "count"
     _nodes: Domain
     nodes_per_row: int  # over how many nodes at most a row is spread
 

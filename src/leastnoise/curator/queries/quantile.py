@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
+from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from leastnoise._support import progress
 from leastnoise._support.rounding import sqrt_up
-from leastnoise._support.validation import Number
+from leastnoise._support.validation import Floats, Number
 from leastnoise.curator import description
 from leastnoise.curator.budget.charge import Charge
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.expectation import Expectation
 from leastnoise.curator.quantile_mechanism import counts_between, quantile_steps
+from leastnoise.curator.queries import quantile_choice
 from leastnoise.curator.queries.binned import BinnedQuery
 from leastnoise.curator.queries.options import column_names, limits_of, listed_domain
-from leastnoise.curator.queries.quantile_choice import Alternatives, Chosen, Histogram, expected
-from leastnoise.curator.queries.quantile_options import (
-    FINE_STEPS,
-    HISTOGRAM_STEPS,
-    checked_levels,
-    checked_rows,
-    checked_steps,
-)
 from leastnoise.curator.queries.query import NamedRows, Query, released
 from leastnoise.curator.release import Answer, Batch, Decision, add_noise
 from leastnoise.curator.request import PrivacyRequest
@@ -36,7 +31,7 @@ from leastnoise.curator.rows.totals import Aggregate, joined, saturate, to_int64
 from leastnoise.domain import Domain, Steps
 from leastnoise.domain.around_values import edges_around
 from leastnoise.domain.round_numbers import step_weights
-from leastnoise.errors import BadDomain, MissingParameter
+from leastnoise.errors import BadDomain, InvalidParameter, MissingParameter, WrongType
 from leastnoise.privacy import sensitivity as sensitivities
 from leastnoise.privacy.comparison import Comparison
 from leastnoise.privacy.rank_noise import RankPlan, RankPlanner
@@ -46,7 +41,7 @@ from leastnoise.releases.left_out import LeftOut
 from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.quantile import QuantileRelease
 from leastnoise.releases.quantile_errors import judged_rows
-from leastnoise.releases.quantile_histogram import HistogramQuantiles
+from leastnoise.releases.quantile_histogram import HistogramQuantiles, Moments, moments
 from leastnoise.releases.quantile_ranks import RankQuantiles
 from leastnoise.workload.ordered import MAX_KEYS, IntegerStrategy
 
@@ -55,6 +50,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MAX_COUNTS = 2**26
+MAX_STEPS = 2**20
+FINE_STEPS = 2**20  # that candidates are taken from where nobody says
+HISTOGRAM_STEPS = (32, 128, 1000)  # that are counted where nobody says: every one adds noise, few blur values
+MAX_LEVELS = 1000
+MOST_ROWS = 10**18
 RANKS = "ranks"  # the block of steps that were drawn
 
 
@@ -65,7 +65,7 @@ class Quantile(BinnedQuery):
     The integers are how many rows fell into each step of the clip, of steps that have any.
     """
 
-    kind: ClassVar[str] = "quantile"
+    kind: str = "quantile"
     mechanisms: ClassVar[tuple[str, ...]] = ("auto", "exponential", "gaussian", "laplace")
     column: str
     levels: tuple[Fraction, ...]
@@ -202,27 +202,38 @@ class Quantile(BinnedQuery):
         """The same question with as many steps as candidates have: more of them cost next to nothing."""
         return replace(self, steps=replace(self.steps, bins=FINE_STEPS)) if self.fixed else self
 
-    def counted(self, steps: int) -> Quantile:
-        """The same question with so many steps of a histogram."""
-        return replace(self, steps=replace(self.steps, bins=steps))
+    @property
+    def histograms(self) -> tuple[Quantile, ...]:
+        """The same question with the steps of a histogram: those asked for, or few and many."""
+        every = (self.steps.bins,) if self.fixed else HISTOGRAM_STEPS
+        return tuple(replace(self, steps=replace(self.steps, bins=steps)) for steps in every)
 
     @property
-    def alternatives(self) -> Alternatives:
-        """By rank, or by histograms: of the steps asked for, or of few and of many."""
-        names, fine = self._level_names, self.fine.steps
+    def may_have_sums(self) -> bool:
+        """Whether noise may be on sums of the counts: these lose little by having many."""
+        steps = self.steps.bins
+        return (self.fixed or steps == max(HISTOGRAM_STEPS)) and 2 <= steps <= MAX_KEYS
+
+    @property
+    def judged_rows(self) -> Floats:
+        """Of a group, in the tables by which mechanisms are compared."""
         expected = None if self.expected_rows is None else self.expected_rows / self._bins.size
-        rows = judged_rows(self.limits.max_per_bin, expected)
-        made = []
-        for steps in (self.steps.bins,) if self.fixed else HISTOGRAM_STEPS:
-            counted = self.counted(steps)
-            many = self.fixed or steps == max(HISTOGRAM_STEPS)  # sums lose little by having many
-            sums = counted.sums_planner if many and 2 <= steps <= MAX_KEYS else None
-            made.append(Histogram(names, steps, rows, counted.planner, sums))
-        return Alternatives(self.ranks, tuple(made), fine)
+        return judged_rows(self.limits.max_per_bin, expected)
 
     @property
-    def _level_names(self) -> tuple[float, ...]:
+    def level_names(self) -> tuple[float, ...]:
+        """The levels as numbers."""
         return tuple(float(level) for level in self.levels)
+
+    @property
+    def moments(self) -> Moments:
+        """Of the noise of a histogram's cumulative sums."""
+        return moments(self.strategy or self.steps.bins)
+
+    @property
+    def planner(self) -> VectorPlanner:
+        """Of a histogram: noise on its counts, or on the sums of the strategy."""
+        return self._vector_planner if self.strategy is None else self.sums_planner(self.strategy)
 
     def sums_planner(self, strategy: IntegerStrategy) -> VectorPlanner:
         """The ways to add noise to the sums S x of every group.
@@ -236,22 +247,9 @@ class Quantile(BinnedQuery):
         l2 = sqrt_up(Fraction(square))
         return VectorPlanner(bins=self.size, integers=True, sensitivity=l2, neighbours=self.neighbours)
 
-    def choose(self, request: PrivacyRequest) -> Chosen:
-        """The mechanism and its cost."""
-        return self.alternatives.choose(request)
-
     def decide(self, request: PrivacyRequest) -> Decision[Any]:
         """The mechanism and its cost, and the question that has these steps."""
-        return self._as_chosen(self.choose(request))
-
-    def _as_chosen(self, chosen: Chosen) -> Decision[Any]:
-        asked = self.fine if chosen.steps is None else replace(self.counted(chosen.steps), strategy=chosen.strategy)
-        return Decision(chosen.charge, asked)
-
-    def priced(self, request: PrivacyRequest) -> tuple[Charge[Any], float]:
-        """What the request costs, and by how many rows ranks are typically off."""
-        chosen = self.choose(request)
-        return chosen.charge, chosen.typical_error
+        return quantile_choice.choose(self, request)
 
     def _prepare(self) -> None:
         """The weights of the steps: computed once, before anything is paid."""
@@ -294,11 +292,8 @@ class Quantile(BinnedQuery):
 
     def read(self, plan: RankPlan | VectorPlan, noisy: Batch, provenance: Provenance) -> Answer:
         """The quantiles."""
-        numbers = noisy.blocks.get(NUMBERS)
         vector = plan.counts if isinstance(plan, RankPlan) else plan
-        counts = None
-        if numbers is not None and vector is not None:
-            counts = released(numbers, vector, provenance, kind="quantile", domain=None)
+        counts = None if vector is None else released(noisy, vector, provenance, kind="quantile", domain=None)
         found: HistogramQuantiles | RankQuantiles
         if isinstance(plan, RankPlan):
             found = RankQuantiles(noisy.blocks[RANKS], counts, plan.rates, self.steps, provenance)
@@ -306,13 +301,89 @@ class Quantile(BinnedQuery):
             assert counts is not None
             found = HistogramQuantiles(counts, self.steps, self._bins.size, self.strategy)
         domain = self.domain if self.by else None
-        return QuantileRelease(found=found, levels=self._level_names, domain=domain, column=self.column)
+        return QuantileRelease(found=found, levels=self.level_names, domain=domain, column=self.column)
 
-    def _expectation(self, request: PrivacyRequest) -> Expectation:
-        chosen = self.choose(request)
-        steps = self._as_chosen(chosen).query.steps  # type: ignore[attr-defined]
-        return expected(chosen, self._level_names, steps=steps, limits=self.limits)
+    def expected(self, charge: Charge[Any], request: PrivacyRequest) -> Expectation:
+        """By how many rows the ranks are off."""
+        return quantile_choice.expected(self, charge)
 
     def compare(self, *, epsilon: Number, delta: Number) -> Comparison:
         """The mechanisms side by side: how far off the ranks are."""
-        return self.alternatives.compared(epsilon=epsilon, delta=delta)
+        return quantile_choice.compared(self, epsilon=epsilon, delta=delta)
+
+
+# What is asked with, checked before any row is read
+
+
+def checked_levels(levels: Any) -> tuple[Fraction, ...]:
+    """One level or several, above 0 and below 1 and rising, as typed: 0.1 is 1/10."""
+    if levels is None:
+        raise MissingParameter(
+            "Which quantiles? Levels are shares of the rows: one half is the median.",
+            parameter="levels",
+            example=[{"levels": 0.5}, {"levels": [0.1, 0.5, 0.9]}],
+        )
+    given = levels.tolist() if hasattr(levels, "tolist") else levels
+    listed = list(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes) else [given]
+    if any(isinstance(one, bool) or not isinstance(one, Real) for one in listed):
+        raise WrongType(
+            f"levels must be numbers between 0 and 1. Got {levels!r} instead.",
+            parameter="levels",
+            example={"levels": [0.1, 0.5, 0.9]},
+        )
+    for one in listed:
+        if one in (0, 1):
+            raise InvalidParameter(
+                "The least and the largest value are single people's, and no noise hides them. Ask for a level near "
+                "the end instead; the ends of the clip are public anyway.",
+                parameter="levels",
+                value=levels,
+                example={"levels": 0.01 if one == 0 else 0.99},
+            )
+        if not 0 < one < 1:
+            raise InvalidParameter(
+                f"levels must be between 0 and 1. Got {one!r} instead. The median is at one half.",
+                parameter="levels",
+                value=levels,
+                example={"levels": 0.5},
+            )
+    exact = tuple(Fraction(str(float(one))) for one in listed)
+    if not 1 <= len(exact) <= MAX_LEVELS:
+        raise InvalidParameter(
+            f"levels must be from 1 to {MAX_LEVELS:,} numbers. Got {len(exact):,} instead.",
+            parameter="levels",
+            example={"levels": [0.1, 0.5, 0.9]},
+        )
+    if any(after <= before for before, after in pairwise(exact)):
+        raise InvalidParameter(
+            f"levels must rise, each given once. Got {levels!r} instead.",
+            parameter="levels",
+            value=levels,
+            example={"levels": sorted({float(one) for one in exact})},
+        )
+    return exact
+
+
+def checked_steps(bins: Any) -> int | None:
+    """Into how many steps the clip is cut; None: as many as the mechanism likes."""
+    if bins is None:
+        return None
+    if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or not 1 <= bins <= MAX_STEPS:
+        raise BadDomain(
+            f"bins must be a whole number from 1 to 2^20. Got {bins!r} instead.", parameter="bins", value=bins
+        )
+    return int(bins)
+
+
+def checked_rows(expected: Any) -> float | None:
+    """How many rows somebody expects; None: nobody says."""
+    if expected is None:
+        return None
+    number = isinstance(expected, Real) and not isinstance(expected, bool)
+    if not number or not 1 <= expected <= MOST_ROWS:
+        raise (InvalidParameter if number else WrongType)(
+            f"expected_rows must be a number, about how many rows there are, from 1 to 1e18. Got {expected!r} instead.",
+            parameter="expected_rows",
+            example={"expected_rows": 30_000},
+        )
+    return float(expected)

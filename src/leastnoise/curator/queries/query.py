@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -24,7 +24,7 @@ from leastnoise.curator.budget.charge import Charge
 from leastnoise.curator.budget.deciding import decide
 from leastnoise.curator.budget.terms import Share
 from leastnoise.curator.dataset import Dataset
-from leastnoise.curator.expectation import Computed, Expectation, SummaryExpectation, TablesExpectation
+from leastnoise.curator.expectation import Preview
 from leastnoise.curator.queries.options import left_out_by_limits, left_out_by_unit
 from leastnoise.curator.release import Answer, Batch, Decision
 from leastnoise.curator.request import PrivacyRequest
@@ -33,7 +33,6 @@ from leastnoise.curator.rows.columns import CleanRows
 from leastnoise.curator.rows.placing import is_missing
 from leastnoise.curator.rows.totals import Aggregate, saturate
 from leastnoise.domain import Axis, Domain
-from leastnoise.privacy.distributions import Distribution
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.noise_plan import Choice, NoisePlanner
 from leastnoise.privacy.sensitivity import Limits, Sensitivity
@@ -74,7 +73,7 @@ class Query(ABC):
     the bins.
     """
 
-    kind: ClassVar[str]
+    kind: str
     mechanisms: ClassVar[tuple[str, ...]] = ("auto", "gaussian", "laplace")
     _data: Dataset
     limits: Limits
@@ -148,7 +147,6 @@ class Query(ABC):
         by_limits = left_out_by_limits(self.limits, bins=self._bins_of_limits) if limited else []
         return (*by_limits, *left_out_by_unit(data), *self._values_left_out(), *data.conditions)
 
-    _limits_leave_out: ClassVar[bool] = True  # False: the limits are part of what is asked
     _counts_rows: ClassVar[bool] = False  # True: `_expression` has `rows`, how many rows of each bin are kept
     _in_python: ClassVar[bool] = False  # True: rows are added up by Python where they are
 
@@ -156,6 +154,11 @@ class Query(ABC):
     def _bins_of_limits(self) -> int | None:
         """Over how many bins a unit's rows can be spread; None: any number."""
         return self.bins
+
+    @property
+    def _limits_leave_out(self) -> bool:
+        """Whether the limits can leave rows out; not where they are part of what is asked."""
+        return True
 
     def _values_left_out(self) -> Sequence[LeftOut]:
         """What rows must have to be counted, and what becomes of their values."""
@@ -201,7 +204,7 @@ class Query(ABC):
         budget: Budget | None = None,
         share: Share | None = None,
         note: str = "",
-    ) -> Expectation | TablesExpectation | SummaryExpectation:
+    ) -> Preview:
         """What `release` with the same arguments would be like: mechanism, noise, half-widths, threshold.
 
         It is free: no row is read and nothing is debited. The arguments are those of `release`, and what that would
@@ -210,19 +213,7 @@ class Query(ABC):
         """
         loop.check_question(self)
         asked = {"epsilon": epsilon, "delta": delta, "sigma": sigma, "budget": budget, "share": share, "note": note}
-        request = PrivacyRequest(**asked, mechanism=mechanism, mechanisms=self.mechanisms)  # type: ignore[arg-type]
-        other, expected = loop.rehearse(self, request), self._expected(request)
-        if other is None:
-            return expected
-        return replace(expected, other_kind=replace(other, std=getattr(expected, "half_width", None) is not None))
-
-    def _expected(self, request: PrivacyRequest) -> Expectation | TablesExpectation | SummaryExpectation:
-        """What a release would be like, whether or not it can be paid for."""
-        expected = self._expectation(request)
-        if expected.strength is not None:
-            expected = replace(expected, strength=expected.strength.with_units(self._data.public_units))
-        note = " ".join(filter(None, (expected.note, request.caution)))
-        return replace(expected, unit=self._data.unit_name, left_out=self.left_out, labels=self._labels(), note=note)
+        return loop.expect(self, PrivacyRequest(**asked, mechanism=mechanism, mechanisms=self.mechanisms))  # type: ignore[arg-type]
 
     def release(
         self,
@@ -323,11 +314,17 @@ class Query(ABC):
     def _prepare(self) -> None:  # noqa: B027
         """Whatever can fail without looking at a row does so here, before anything is paid for."""
 
-    # The loop: decide, measure, draw, read. One noise on one vector of numbers, unless a question says otherwise.
+    # What the loop asks: `planner`, `decide`, `measure`, `draw`, `read` and `expected`. One noise on one vector of
+    # numbers, unless a question says otherwise.
 
     @property
     def planner(self) -> NoisePlanner[Any]:
         """The ways to add noise, from public facts alone."""
+        return self._vector_planner
+
+    @property
+    def _vector_planner(self) -> VectorPlanner:
+        """Of one noise on all integers."""
         if self.size is None:
             raise TypeError("a question of unknown size has a planner of its own")
         norms = self.sensitivity
@@ -355,45 +352,11 @@ class Query(ABC):
 
     def read(self, plan: Any, noisy: Batch, provenance: Provenance) -> Answer:
         """What is published, of the noisy integers."""
-        kind, domain = self._released_as()
-        return self._wrap(released(noisy.blocks[NUMBERS], plan, provenance, kind=kind, domain=domain))
+        return released(noisy, plan, provenance, kind=self.kind, domain=self.domain)
 
-    def _released_as(self) -> tuple[str, Domain | None]:
-        """The kind of the noisy numbers, and their domain."""
-        return self.kind, self.domain
-
-    def _wrap(self, noisy: Release) -> Answer:
-        """What was asked for, from the noisy numbers: these themselves, or what is computed from several."""
-        return noisy
-
-    def priced(self, request: PrivacyRequest) -> tuple[Charge[Any], float]:
-        """What the request costs, and the error by which its noise is compared with other noise."""
-        charge = self.decide(request).charge
-        return charge, charge.plan.error
-
-    def _expectation(self, request: PrivacyRequest) -> Expectation | TablesExpectation | SummaryExpectation:
-        """What a release would be like."""
-        decided = self.decide(request).charge
-        return expectation.of_vector(
-            decided,
-            size=self.size,
-            limits=self.limits,
-            threshold=self._threshold(decided.plan),
-            computed=self._computed(decided.plan.distribution),
-            note=self._note(decided.plan),
-        )
-
-    def _threshold(self, plan: VectorPlan) -> int | None:
-        """From which noisy count on a bin shows; None: all show."""
-        return None
-
-    def _computed(self, distribution: Distribution) -> Computed | None:
-        """The errors of what is computed from several noisy numbers; None where they are published themselves."""
-        return None
-
-    def _note(self, plan: VectorPlan) -> str:
-        """Why this noise was chosen."""
-        return plan.note
+    def expected(self, charge: Charge[Any], request: PrivacyRequest) -> Preview:
+        """What a release with this plan would be like."""
+        return expectation.of_vector(charge, size=self.size, limits=self.limits)
 
     @abstractmethod
     def _expression(self) -> ir.Table:
@@ -434,9 +397,8 @@ class Query(ABC):
         return nullcontext(rows) if source.rereadable else source.engine.snapshot(rows)
 
 
-def released(
-    numbers: loop.Integers, plan: VectorPlan, provenance: Provenance, *, kind: str, domain: Domain | None
-) -> Release:
-    """Noisy integers of a vector, in their unit."""
+def released(noisy: Batch, plan: VectorPlan, provenance: Provenance, *, kind: str, domain: Domain | None) -> Release:
+    """The noisy integers of a vector, in their unit."""
+    numbers = noisy.blocks[NUMBERS]
     values: Values = numbers if plan.grid == 1 else numbers.astype(np.float64) * plan.grid
     return Release(values=values, noise=loop.noise_of(plan), provenance=provenance, domain=domain, kind=kind)

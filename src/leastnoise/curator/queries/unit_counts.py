@@ -18,16 +18,19 @@ from leastnoise.curator import description
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.queries.binned import BinnedQuery
 from leastnoise.curator.queries.options import limits_of, listed_domain
+from leastnoise.curator.queries.query import released
+from leastnoise.curator.release import Batch
 from leastnoise.curator.rows import priorities
 from leastnoise.curator.rows.placing import with_bin_class, with_octave, with_row_class
 from leastnoise.curator.rows.totals import Aggregate, to_dense, to_int64
 from leastnoise.domain import Domain
 from leastnoise.errors import BadDomain, MissingParameter
 from leastnoise.privacy.sensitivity import Sensitivity
+from leastnoise.privacy.vector_noise import VectorPlan
 from leastnoise.releases.left_out import MOST_BINS_WEIGHED
 from leastnoise.releases.limit_errors import AskedNoise
 from leastnoise.releases.limit_suggestion import Layout, LimitSuggestion
-from leastnoise.releases.release import Release
+from leastnoise.releases.provenance import Provenance
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
 class UnitCounts(BinnedQuery):
     """Each unit counted once by its rows, by their spread over the bins, and by a bin."""
 
-    kind: ClassVar[str] = "unit counts"
+    kind: str = "unit counts"
     _keeps_rows: ClassVar[bool] = False
     asked: AskedNoise  # of the question that the limits are for
 
@@ -60,7 +63,10 @@ class UnitCounts(BinnedQuery):
         limits = limits_of(data, bins=1, by=by, max_rows=1)
         return cls(_data=data, _bins=domain, by=tuple(by), limits=limits, asked=asked)
 
-    _limits_leave_out: ClassVar[bool] = False  # to count a unit once is the question
+    @property
+    def _limits_leave_out(self) -> bool:
+        """To count a unit once is the question, and leaves nothing out."""
+        return False
 
     @property
     def layout(self) -> Layout:
@@ -100,11 +106,10 @@ class UnitCounts(BinnedQuery):
             f"{self._data.unit_name} counts once in each histogram; neighbours {self.neighbours}"
         )
 
-    def _released_as(self) -> tuple[str, Domain | None]:
-        return "count", None
-
-    def _wrap(self, noisy: Release) -> LimitSuggestion:
-        return LimitSuggestion(components=noisy, layout=self.layout, asked=self.asked, by=self.by)
+    def read(self, plan: VectorPlan, noisy: Batch, provenance: Provenance) -> LimitSuggestion:
+        """The noisy histograms, and what they propose."""
+        counted = released(noisy, plan, provenance, kind="count", domain=None)
+        return LimitSuggestion(components=counted, layout=self.layout, asked=self.asked, by=self.by)
 
     def _added_up(self, rows: ir.Table, unit: tuple[str, ...]) -> ir.Table:
         """How many units have each cell of the vector, which is called `bin`."""

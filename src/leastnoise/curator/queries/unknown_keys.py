@@ -13,13 +13,14 @@ import numpy as np
 from leastnoise import domain as domains
 from leastnoise._support.validation import Number
 from leastnoise.curator import description, expectation
+from leastnoise.curator.budget.charge import Charge
 from leastnoise.curator.budget.deciding import KeysPlan, KeysPlanner, decide_keys
 from leastnoise.curator.budget.terms import Share, exact_share
 from leastnoise.curator.dataset import Dataset, kind_of
-from leastnoise.curator.expectation import Expectation
+from leastnoise.curator.expectation import Preview
 from leastnoise.curator.queries.options import check_unknown_keys, limits_of
 from leastnoise.curator.queries.query import NamedRows, Query
-from leastnoise.curator.queries.statistic_options import Asked, by_part, checked, counted, whole_numbers
+from leastnoise.curator.queries.statistic_options import Asked, by_part, counted, whole_numbers
 from leastnoise.curator.release import Answer, Batch, Decision, with_noise
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.rows import keeping, priorities
@@ -66,24 +67,13 @@ TOTAL = "total"  # the block of all keys together
 class UnknownKeys(Query):
     """Statistics of each key that is found, which shows by its noisy number of rows."""
 
-    kind: ClassVar[str] = "summary"
+    kind: str = "summary"
     asked: Asked
     nulls: str = "drop"
 
     @classmethod
-    def of(
-        cls,
-        data: Dataset,
-        by: Sequence[str],
-        statistics: Mapping[str, Any],
-        *,
-        nulls: str,
-        weights: Mapping[str, float] | None,
-        **limits: int | None,
-    ) -> UnknownKeys:
+    def of(cls, asked: Asked, by: Sequence[str], *, nulls: str, **limits: int | None) -> UnknownKeys:
         """The question, checked."""
-        check_unknown_keys(data, by, nulls)
-        asked = checked(data, statistics, weights, tuple(by))
         for figure in asked.figures:
             if figure.kind not in KINDS:
                 raise InvalidParameter(
@@ -93,7 +83,8 @@ class UnknownKeys(Query):
                     parameter="keys",
                     example={"keys": ["a", "b"]},
                 )
-        kept = limits_of(data, bins=None, by=by, **limits)
+        check_unknown_keys(asked.data, by, nulls)
+        kept = limits_of(asked.data, bins=None, by=by, **limits)
         return cls(_data=asked.data, by=tuple(by), nulls=nulls, asked=asked, limits=kept)
 
     @property
@@ -244,20 +235,21 @@ class UnknownKeys(Query):
             provenance=provenance,
         )
 
-    def _expectation(self, request: PrivacyRequest) -> Expectation:
+    def expected(self, charge: Charge[KeysPlan], request: PrivacyRequest) -> Preview:
+        """Of the number of rows, by which a key shows."""
         note = "Every statistic has noise of its own; these are of the number of rows, by which a key shows."
-        return self._expected_keys(self.decide(request), note)
+        return self._expected_keys(charge, note)
 
-    def _expected_keys(self, decided: Decision[KeysPlan], note: str = "") -> Expectation:
-        spread = self.keys_planner.inflation.of(decided.charge.plan.cut.mechanism)
-        return expectation.of_unknown_keys(decided.charge, spread=spread, limits=self.limits, note=note)
+    def _expected_keys(self, charge: Charge[KeysPlan], note: str = "") -> Preview:
+        spread = self.keys_planner.inflation.of(charge.plan.cut.mechanism)
+        return expectation.of_unknown_keys(charge, spread=spread, limits=self.limits, note=note)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class UnknownCounts(UnknownKeys):
     """The number of rows of each key that is found."""
 
-    kind: ClassVar[str] = "count"
+    kind: str = "count"
     _counts_rows: ClassVar[bool] = True
     with_total: CountsBesideTotal | None = (
         None  # the division of the noise, where the total of all keys is released with them
@@ -330,21 +322,21 @@ class UnknownCounts(UnknownKeys):
         """
         return UnknownKeysTotal(_data=self._data, by=self.by, limits=self.limits, keys=self)
 
-    def _expectation(self, request: PrivacyRequest) -> Expectation:
-        decided = self.decide(request)
-        plan = decided.charge.plan
+    def expected(self, charge: Charge[KeysPlan], request: PrivacyRequest) -> Preview:
+        """Of each count; and of the total of all keys, where that was asked for too."""
+        plan = charge.plan
         if TOTAL not in plan.scales:
-            return self._expected_keys(decided)
+            return self._expected_keys(charge)
         half = Noise(plan.mechanism, plan.scales[TOTAL], 1.0).distribution.half_width(0.95)
         told = f"The total of all keys, shown or not, is off by at most {half:,.4g}, 95 % of the time."
-        return self._expected_keys(decided, told)
+        return self._expected_keys(charge, told)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class UnknownKeysTotal(Query):
     """How many rows the keys of a histogram have together: of the same rows that it keeps."""
 
-    kind: ClassVar[str] = "count"
+    kind: str = "count"
     keys: UnknownCounts
 
     @property

@@ -12,6 +12,10 @@ equal rows would be kept or left out together: of a unit with 80 rows of one kin
 keep ten of the one or ten of the other, with even odds, and a share of a fifth would be told as a half.) Without the
 unit in the hash every heavy unit would keep the same bins.
 
+The hash is public, and is no secret that privacy rests on: whichever of its rows a unit may bring through, they are no
+more than the limits, which is all that the noise counts on. Nor does it matter where 32 bits of two units agree: rows
+are grouped and limited by the units themselves.
+
 The limits act in the order max_per_bin, max_bins, max_rows (other orders keep fewer rows), each by priorities of its
 own among the rows that are left, which are numbered anew. Bins compete as bins, however many rows they hold.
 

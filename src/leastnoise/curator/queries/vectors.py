@@ -2,59 +2,61 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from leastnoise.curator import description, expectation
+from leastnoise.curator.budget.charge import Charge
 from leastnoise.curator.dataset import Dataset
-from leastnoise.curator.expectation import Computed
+from leastnoise.curator.expectation import Preview
 from leastnoise.curator.queries.options import limits_of
-from leastnoise.curator.queries.query import Query
+from leastnoise.curator.queries.query import Query, released
+from leastnoise.curator.release import Answer, Batch
+from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.rows import clipping, keeping, vectors
 from leastnoise.curator.rows.columns import CleanRows
 from leastnoise.curator.rows.keeping import Rule
 from leastnoise.curator.rows.totals import Aggregate, to_int64
 from leastnoise.curator.rows.vectors import Integers, NormClip
-from leastnoise.domain import Domain
 from leastnoise.errors import InvalidParameter, MissingParameter
 from leastnoise.privacy import sensitivity as sensitivities
-from leastnoise.privacy.distributions import Distribution
 from leastnoise.privacy.sensitivity import Sensitivity
 from leastnoise.privacy.vector_noise import VectorPlan
 from leastnoise.releases.left_out import LeftOut
-from leastnoise.releases.mean import MeanRelease, centred
-from leastnoise.releases.release import Release
+from leastnoise.releases.mean import MeanRelease
+from leastnoise.releases.provenance import Provenance
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-Q = TypeVar("Q", bound="VectorQuery")
 MAX_LENGTH = 2**20
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
-class VectorQuery(Query):
-    """What sums and means of vectors share."""
+class Vectors(Query):
+    """The sum of vectors, component by component; or their mean: these sums and then the count times `clip.radius`,
+    under one noise."""
 
     _in_python: ClassVar[bool] = True
+    kind: Literal["vector_sum", "vector_mean"]
     clip: NormClip
     _columns: tuple[str, ...]
 
     @classmethod
     def of(
-        cls: type[Q],
+        cls,
         data: Dataset,
+        kind: Literal["vector_sum", "vector_mean"],
         columns: str | Sequence[str],
         *,
         clip_norm: float,
         length: int | None,
         max_rows: int | None,
-    ) -> Q:
+    ) -> Vectors:
         """The question, checked."""
         names = (columns,) if isinstance(columns, str) else tuple(columns)
         for column in names:
@@ -63,7 +65,12 @@ class VectorQuery(Query):
         norm = clipping.checked_norm(clip_norm)
         vectors.check_columns(data.clean.given, names, size)
         limits = limits_of(data, bins=1, max_rows=max_rows)
-        return cls(_data=data, _columns=names, clip=NormClip.of(norm, size), limits=limits)
+        return cls(_data=data, kind=kind, _columns=names, clip=NormClip.of(norm, size), limits=limits)
+
+    @property
+    def _counted(self) -> bool:
+        """Whether there is the number of vectors, too: a mean is divided by it."""
+        return self.kind == "vector_mean"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -75,16 +82,19 @@ class VectorQuery(Query):
         """The step to which elements are rounded."""
         return self.clip.grid
 
-    @abstractmethod
-    def _of_total(self, total: Integers) -> Integers:
-        """The integers of the answer, from the sum of the vectors and, at the end, their number."""
+    @property
+    def size(self) -> int:
+        """The components, and the count."""
+        return self.clip.length + self._counted
 
-    def _sensitivity(self, *, counted: bool) -> Sensitivity:
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """Of a sum of vectors within the norm; with the scaled count together."""
         return sensitivities.of_vector_sum(
             norm=self.clip.radius * Fraction(self.clip.grid),
             length=self.clip.length,
             max_rows=self.limits.max_rows,
-            counted=counted,
+            counted=self._counted,
             neighbours=self.neighbours,
         )
 
@@ -137,7 +147,8 @@ class VectorQuery(Query):
         else:
             with self._same_rows(clean.given.select(*self.unit, *self.columns)) as same:
                 total = self._bounded_sums(CleanRows(same, already_clean=clean.already_clean))
-        return Aggregate(values=to_int64(self._of_total(total)))
+        sums, count = total[:-1], total[-1:]
+        return Aggregate(values=to_int64(np.append(sums, count * self.clip.radius) if self._counted else sums))
 
     def _bounded_sums(self, clean: CleanRows) -> Integers:
         """A thousand columns are a thousand expressions, and the loops drop NaN themselves: unless rows must be ranked,
@@ -159,58 +170,20 @@ class VectorQuery(Query):
             engine=self._data.engine,
         )
 
+    def read(self, plan: VectorPlan, noisy: Batch, provenance: Provenance) -> Answer:
+        """The sums of the components; or their means."""
+        norm, sums = (
+            self.clip.norm,
+            released(noisy, plan, provenance, kind=self.kind.removeprefix("vector_"), domain=None),
+        )
+        if not self._counted:
+            return sums
+        return MeanRelease.of(sums, centre=0.0, half_range=norm, within=(-norm, norm), domain=None, column=None)
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
-class VectorSum(VectorQuery):
-    """The sum of vectors, component by component."""
-
-    kind: ClassVar[str] = "vector_sum"
-
-    @property
-    def size(self) -> int:
-        """How many components."""
-        return self.clip.length
-
-    @property
-    def sensitivity(self) -> Sensitivity:
-        """Of a sum of vectors within the norm."""
-        return self._sensitivity(counted=False)
-
-    def _of_total(self, total: Integers) -> Integers:
-        return total[:-1]
-
-    def _released_as(self) -> tuple[str, Domain | None]:
-        return "sum", None
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
-class VectorMean(VectorQuery):
-    """The mean of vectors: the sums of the components and then the count times `clip.radius`, under one noise."""
-
-    kind: ClassVar[str] = "vector_mean"
-
-    @property
-    def size(self) -> int:
-        """The components, and the count."""
-        return self.clip.length + 1
-
-    @property
-    def sensitivity(self) -> Sensitivity:
-        """Of the sum and the scaled count together."""
-        return self._sensitivity(counted=True)
-
-    def _of_total(self, total: Integers) -> Integers:
-        return np.append(total[:-1], total[-1] * self.clip.radius)
-
-    def _wrap(self, noisy: Release) -> MeanRelease:
-        norm = self.clip.norm
-        return MeanRelease.of(noisy, centre=0.0, half_range=norm, within=(-norm, norm), domain=None, column=None)
-
-    def _computed(self, distribution: Distribution) -> Computed:
-        return expectation.of_means(distribution, centre=0.0, half_range=self.clip.norm)
-
-    def _note(self, plan: VectorPlan) -> str:
-        return centred(plan.reason, plan.note)
+    def expected(self, charge: Charge[VectorPlan], request: PrivacyRequest) -> Preview:
+        """Of sums, or of the means that are computed from them."""
+        centred = {"centre": 0.0, "half_range": self.clip.norm} if self._counted else None
+        return expectation.of_vector(charge, size=self.size, limits=self.limits, centred=centred)
 
 
 def _length(data: Dataset, names: tuple[str, ...], length: int | None) -> int:
