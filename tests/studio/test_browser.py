@@ -60,9 +60,9 @@ def walk(hands: Hands, folder: Path) -> None:
     assert hands.value("input[name=epsilon]") == "0.05"
     hands.click("section summary")
     hands.one("button[value=create]").click()
-    until(lambda: "0 % spent" in hands.text("#look"))
+    until(lambda: "0% spent" in hands.text("#look"))
     browser.execute_script(MOVE, hands.one("input[type=range]"), 0.4)
-    until(lambda: "takes 40 %" in hands.text("#look"))
+    until(lambda: "takes 40%" in hands.text("#look"))
     typed_in_pieces(hands)
     browser.execute_script(MOVE, hands.one("input[type=range]"), 0.4)
     hands.fill("input[name=error]", "30\t")
@@ -91,14 +91,15 @@ def walk(hands: Hands, folder: Path) -> None:
 
 
 def typed_in_pieces(hands: Hands) -> None:
-    """A number that is half typed, such as 0. or 0.0, is no mistake yet: nothing turns red before the hand pauses."""
+    """A number that is half typed, such as 0. or 0.0, is no mistake yet: nothing turns red before the field is left."""
     watch = "window.red = 0; new MutationObserver(() => window.red += document.querySelectorAll('.problem').length)"
     hands.browser.execute_script(watch + ".observe(document.querySelector('#look'), {childList: true, subtree: true})")
     typing = """const [field, text] = arguments, changed = new Event('input', {bubbles: true})
         for (let end = 1; end <= text.length; end++)
-            setTimeout(() => { field.value = text.slice(0, end); field.dispatchEvent(changed) }, 100 * end)"""
+            setTimeout(() => { field.value = text.slice(0, end); field.dispatchEvent(changed) }, 100 * end)
+        setTimeout(() => field.dispatchEvent(new Event('change', {bubbles: true})), 100 * (text.length + 1))"""
     hands.browser.execute_script(typing, hands.one("input[name=share]"), "0.03")
-    until(lambda: "takes 3 %" in hands.text("#look"))
+    until(lambda: "takes 3%" in hands.text("#look"))
     assert hands.browser.execute_script("return window.red") == 0
 
 

@@ -182,7 +182,7 @@ def test_a_share_that_is_not_left_is_refused_beside_its_preview(desk: Visitor) -
     desk.act("/budgets", "/budget/create", ledger="city", **LIMITS)
     ln.release([1.0], sensitivity=1, budget=ln.Budget.open("city.ledger"), share=0.95)
     chosen = {"budget": "city.ledger", "share": "0.1"}
-    page = desk.client.get("/job/people/privacy/look", params=chosen).text
+    page = desk.look("/job/people/privacy", **chosen)
     assert "This release asks for 10 % of mu^2" in page
     assert "more than is left" in page
 
@@ -216,6 +216,6 @@ def test_a_budget_that_cannot_pay_is_not_chosen_for_anybody(desk: Visitor, spent
 def test_no_part_below_nothing_is_drawn(desk: Visitor) -> None:
     ready(desk)
     for share, drawn in (("0.1", True), ("0", False), ("-1", False)):
-        page = desk.client.get("/job/people/privacy/look", params={"budget": "city.ledger", "share": share}).text
+        page = desk.look("/job/people/privacy", budget="city.ledger", share=share)
         assert ("this one takes" in page) is drawn
         assert ('class="problem"' in page) is not drawn

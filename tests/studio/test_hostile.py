@@ -144,7 +144,7 @@ def test_no_budget_outside_the_folder_is_opened(
     kept = (folder / "people.toml").read_text()
     asked = {"budget": place, "share": "0.1", "error": "500"}
     assert desk.send("/job/people/privacy", **asked).status_code == 422
-    assert "problem" in desk.client.get("/job/people/privacy/solve", params=asked).json()
+    assert 'class="problem"' in desk.look("/job/people/privacy", **asked, changed="error")
     assert (folder / "people.toml").read_text() == kept
     # not even where the job's file was edited to say so
     shown = desk.hidden("/job/people/release")

@@ -40,13 +40,12 @@ def test_the_price_is_shown_before_and_the_proposal_after(desk: Visitor) -> None
     assert "Open a budget first" in desk.client.get(LIMITS).text
     open_budget(desk)
     page = desk.client.get(LIMITS).text
-    assert "this one takes 2 %" in page
+    assert "this one takes 2%" in page
     assert "that were proposed" not in page
-    look = "/job/people/limits/look"
-    price = desk.client.get(look, params={"budget": "city.ledger", "share": "0.1"}).text
-    assert "this one takes 10 %" in price
+    price = desk.look(LIMITS, of="limits", budget="city.ledger", share="0.1")
+    assert "this one takes 10%" in price
     assert "standard deviation" in price
-    assert "nothing of the budget is left" in desk.client.get(look, params={"budget": "city.ledger", "share": "1"}).text
+    assert "nothing of the budget is left" in desk.look(LIMITS, of="limits", budget="city.ledger", share="1")
     assert len(ln.Budget.open("city.ledger").history()) == 0
     assert "No row has been read. " in page
     desk.send(LIMITS, max_rows="2")
@@ -117,7 +116,7 @@ def test_a_range_that_was_typed_is_never_replaced(desk: Visitor) -> None:
     desk.send(LIMITS, max_rows="3")
     page = desk.client.get(LIMITS).text
     assert "Have a narrower range proposed" in page
-    assert "this one takes 10 %" in page
+    assert "this one takes 10%" in page
     desk.send(LIMITS, go="suggest clip", budget="city.ledger", share="0.3")
     found = ln.load("people-clip.parquet")
     assert isinstance(found, ln.ClipSuggestion)

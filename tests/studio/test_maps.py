@@ -68,7 +68,7 @@ def asked(kind: str) -> dict[str, str]:
 def test_a_map_is_drawn_before_and_after_the_release(desk: Visitor, kind: str, words: str) -> None:
     desk.send("/job/people/table", unit="taxi")
     shown = desk.send("/job/people/question", go="stay", **asked(kind)).text
-    assert 'class="places"' in shown
+    assert 'class="picture map"' in shown
     assert words in shown
     assert "<b>0" not in shown
     sent = desk.send("/job/people/question", **asked(kind))
@@ -77,7 +77,7 @@ def test_a_map_is_drawn_before_and_after_the_release(desk: Visitor, kind: str, w
         assert f'value="{value}"' in desk.client.get("/job/people/question").text or value in shown, name
     desk.send("/job/people/limits", max_rows="5")
     desk.send("/job/people/privacy", epsilon="1", delta="1e-6")
-    assert 'class="places"' in desk.client.get("/job/people/release").text
+    assert 'class="picture map"' in desk.client.get("/job/people/release").text
     desk.send("/job/people/release", confirm="release")
     assert desk.released() == "done", desk.client.get("/job/people/release").text
     page = (desk.folder / "people.html").read_text()

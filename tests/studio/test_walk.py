@@ -109,7 +109,7 @@ def test_keys_may_lie_in_a_file(desk: Visitor) -> None:
         assert sent.headers.get("location") == "/job/people/limits", sent.text
         assert desk.studio.draft("people").found["keys"] == "keys.toml"
         desk.send("/job/people/limits", max_rows="1")
-        look = desk.client.get("/job/people/privacy/look", params={"epsilon": "1", "delta": "1e-6"}).text
+        look = desk.look("/job/people/privacy", epsilon="1", delta="1e-6")
         assert "How far off the numbers will be" in look
         desk.send("/job/people/privacy", epsilon="1", delta="1e-6")
         (desk.folder / "job.py").write_text(desk.studio.draft("people").python)
@@ -147,7 +147,7 @@ def test_what_becomes_of_missing_and_unlisted_values_is_chosen(
     page = desk.client.get("/job/people/question").text  # what was chosen is there again
     assert f'<option value="{chosen.get("other", "lists")}" selected>' in page
     assert ('value="no answer"' in page) == (asked == "no answer")
-    look = desk.client.get("/job/people/privacy/look", params={"epsilon": "1", "delta": "1e-6"}).text
+    look = desk.look("/job/people/privacy", epsilon="1", delta="1e-6")
     assert ("Left out of every table: rows whose" in look) == (asked is not True)
     assert ("without it, if every row has a listed value" in look) == (asked is not False)
     assert "--" not in look.split("How far off")[1].split("<figure")[0]
@@ -219,8 +219,7 @@ def test_nothing_is_read_before_the_release(desk: Visitor) -> None:
             walk(desk, question)
             assert desk.client.get("/job/people/release").status_code == 200
             asked = {"budget": "city.ledger", "share": "0.3", "error": "200"}
-            assert desk.client.get("/job/people/privacy/look", params=asked).status_code == 200
-            assert desk.client.get("/job/people/privacy/solve", params=asked).status_code == 200
+            assert desk.send("/job/people/privacy", **asked, go="stay", changed="error").status_code == 200
         # and that it would be seen
         desk.send("/job/people/release", confirm="release")
         assert desk.released() == "failed"
@@ -252,9 +251,7 @@ def test_one_person_more_changes_no_byte_before_the_release(tmp_path: Path, regi
             desk.client.get(f"/job/people/{step}").text
             for step in ("table", "question", "limits", "privacy", "release")
         ]
-        pages.append(
-            [*steps, desk.client.get("/job/people/privacy/look", params={"epsilon": "1", "delta": "1e-6"}).text]
-        )
+        pages.append([*steps, desk.look("/job/people/privacy", epsilon="1", delta="1e-6")])
     assert pages[0] == pages[1] == pages[2]
 
 

@@ -21,14 +21,14 @@ from leastnoise import errors
 from leastnoise._support import outputs
 from leastnoise.jobs.fields import WRITTEN
 from leastnoise.report import document
-from leastnoise.studio import budget_page, key_upload, limits, limits_step, privacy_step, release_step
+from leastnoise.studio import budgets, key_upload, limits, release_step
 from leastnoise.studio.access import Access, Keys
 from leastnoise.studio.code_lines import code_lines
 from leastnoise.studio.connections import is_ours
 from leastnoise.studio.draft import Draft
+from leastnoise.studio.folder import in_words
 from leastnoise.studio.session import Studio
 from leastnoise.studio.steps import STEPS
-from leastnoise.studio.wording import in_words
 
 MAX_BODY_BYTES = 2**20  # of a form
 MAX_FIELDS = 5000  # of a form
@@ -52,8 +52,6 @@ def application(studio: Studio, keys: Keys, port: int, ours: Callable[[Any], boo
             Route("/budget/{action}", pages.change_budget, methods=["POST"]),
             Route("/job/{job}/another", pages.another, methods=["POST"]),
             Route("/job/{job}/keys", pages.keys, methods=["POST"]),
-            Route("/job/{job}/{step}/look", pages.look),
-            Route("/job/{job}/privacy/solve", pages.solve),
             Route("/job/{job}/release/state", pages.state),
             Route("/job/{job}/{step}", pages.show),
             Route("/job/{job}/{step}", pages.send, methods=["POST"]),
@@ -73,6 +71,7 @@ class _Pages:
 
     def __init__(self, studio: Studio) -> None:
         self._studio = studio
+        self._last = "/"  # where the walk was left, for the pages that are about no job
         self._templates = Environment(
             loader=PackageLoader("leastnoise.studio"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
         )
@@ -87,6 +86,7 @@ class _Pages:
         missing = _missing(draft, step)
         if missing is not None:
             return RedirectResponse(_address(draft.name, missing), status_code=303)
+        self._last = _address(draft.name, step)
         try:
             return self._page(request, draft, step, {})
         except errors.LeastnoiseError as problem:
@@ -123,28 +123,6 @@ class _Pages:
             return self._page(request, draft, step, fields, in_words(problem, self._studio.folder), status=422)
         going_on = fields.get("go", "next") == "next" and step != "release"
         return RedirectResponse(_address(draft.name, _after(step) if going_on else step), status_code=303)
-
-    def look(self, request: Request) -> Response:
-        """What a choice of privacy would lead to; nothing is kept."""
-        draft, fields = self._draft(request), dict(request.query_params)
-        if request.path_params["step"] == "limits":
-            found = limits_step.look(self._studio, draft, fields)
-            return HTMLResponse(self._templates.get_template("price.html").render(**found))
-        if request.path_params["step"] != "privacy":
-            return self.not_found(request, None)
-        found = privacy_step.look(self._studio, draft, fields)
-        code = code_lines(self._studio, draft, "privacy", fields)
-        return HTMLResponse(self._templates.get_template("look.html").render(**found, code=code))
-
-    def solve(self, request: Request) -> Response:
-        """The privacy that a wanted error needs."""
-        try:
-            found = privacy_step.solved(self._studio, self._draft(request), dict(request.query_params))
-        except errors.LeastnoiseError as problem:
-            return JSONResponse({"problem": in_words(problem, self._studio.folder)})
-        if found is None:
-            return JSONResponse({"problem": "No privacy on this scale allows so small an error."})
-        return JSONResponse({"value": f"{found:.3g}"})
 
     def state(self, request: Request) -> Response:
         """How far the release of this job is."""
@@ -198,7 +176,7 @@ class _Pages:
         return await run_in_threadpool(self._change_budget, request, fields)
 
     def _change_budget(self, request: Request, fields: dict[str, Any]) -> Response:
-        act = budget_page.ACTIONS.get(request.path_params["action"])
+        act = budgets.ACTIONS.get(request.path_params["action"])
         if act is None:
             return self.not_found(request, None)
         try:
@@ -206,20 +184,26 @@ class _Pages:
                 place = act(self._studio, fields)
         except errors.LeastnoiseError as problem:
             words = in_words(problem, self._studio.folder)
-            if act in (budget_page.create, budget_page.connect):
+            if act in (budgets.create, budgets.connect_typed):
                 return self._budgets(request, fields, words)
             return self._budget(request, str(fields.get("place", "")), words)
         return RedirectResponse(f"/budget?{urlencode({'place': place})}", status_code=303)
 
     def _budgets(self, request: Request, fields: dict[str, Any], problem: str = "") -> Response:
-        shown = budget_page.listed(self._studio) | {"fields": fields, "unit": self._first_unit()}
+        shown = budgets.listed(self._studio) | {"fields": fields, "unit": self._first_unit()}
         return self._plain_page(request, "budgets.html", shown, problem)
 
     def _budget(self, request: Request, place: str, problem: str = "") -> Response:
-        return self._plain_page(request, "budget.html", budget_page.shown(self._studio, place), problem)
+        return self._plain_page(request, "budget.html", budgets.shown(self._studio, place), problem)
 
     def _plain_page(self, request: Request, template: str, shown: dict[str, Any], problem: str) -> Response:
-        context = {"problem": problem, "form_key": request.scope["form_key"], "draft": None, **shown}
+        context = {
+            "problem": problem,
+            "form_key": request.scope["form_key"],
+            "draft": None,
+            "back": self._last,
+            **shown,
+        }
         made = self._templates.get_template(template).render(**context)
         return HTMLResponse(made, status_code=422 if problem else 200)
 
@@ -275,7 +259,7 @@ class _Pages:
         shown = STEPS[step].show(self._studio, draft, fields)
         context = {
             "draft": draft, "step": step, "steps": STEPS, "problem": problem, "form_key": request.scope["form_key"],
-            "later": _later(draft), "code": code_lines(self._studio, draft, step, fields or _chosen(step, shown)),
+            "later": _later(draft), "code": code_lines(self._studio, draft, step, fields | _chosen(step, shown)),
             "paid_look": limits.has_paid(self._studio, draft),
             "released": self._studio.folder.path(draft.section("output").get("release", "none")).exists(), **shown,
         }  # fmt: skip

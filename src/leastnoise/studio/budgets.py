@@ -1,21 +1,34 @@
-"""Budgets: ledgers of the folder, and ledgers on servers that a person has given to this studio."""
+"""Budgets: ledgers of the folder, and ledgers on servers that a person has given to this studio; and their pages."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from markupsafe import Markup
+
 from leastnoise import errors
-from leastnoise.curator.budget import Budget, postgres_url
+from leastnoise.curator.budget import Budget, Entry, postgres_url
+from leastnoise.curator.budget.history import (
+    changed_in_words,
+    counted_in_words,
+    left_in_words,
+    plan_in_words,
+)
 from leastnoise.curator.budget.postgres_store import PostgresStore
+from leastnoise.pictures import budgets as bars
+from leastnoise.pictures import svg
+from leastnoise.report.budget_page import line
+from leastnoise.studio.folder import in_words
 from leastnoise.studio.form_numbers import read_number
 from leastnoise.studio.server_address import checked_address
 from leastnoise.studio.session import Fields, Studio
 
 END = ".ledger"
+MAX_ENTRIES = 500  # of the history: the last ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +71,11 @@ def connect(studio: Studio, text: str) -> str:
     if place not in studio.servers:
         studio.servers.append(place)
     return place
+
+
+def connect_typed(studio: Studio, fields: Fields) -> str:
+    """The same with the address of the form."""
+    return connect(studio, str(fields.get("place", "")))
 
 
 def gauge(studio: Studio, place: str, share: float = 0.0, allocation: str = "") -> Gauge:
@@ -107,3 +125,95 @@ def _create_on_server(studio: Studio, named: str, limits: Mapping[str, Any]) -> 
     if place not in studio.servers:
         studio.servers.append(place)
     return place
+
+
+# ── The pages about budgets
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A budget in the list: its gauge, or why it cannot be opened."""
+
+    place: str
+    gauge: Gauge | None
+    problem: str
+
+
+def listed(studio: Studio) -> dict[str, Any]:
+    """What the list shows."""
+    return {"lines": [_line(studio, place) for place in places(studio)]}
+
+
+def _line(studio: Studio, place: str) -> Line:
+    try:
+        return Line(place, gauge(studio, place), "")
+    except errors.LeastnoiseError as problem:
+        return Line(place, None, in_words(problem, studio.folder))
+
+
+def shown(studio: Studio, place: str) -> dict[str, Any]:
+    """What the page of one budget shows."""
+    budget = open_budget(studio, place)
+    entries, now = budget.history(), datetime.now(UTC)
+    return {
+        "place": place,
+        "gauge": gauge(studio, place),
+        "left": left_in_words(budget),
+        "sentences": [line for line in _sentences(budget, entries) if line],
+        "allocations": [(each, each.state(now)) for each in budget.allocations],
+        "lines": [line(entry) for entry in reversed(entries[-MAX_ENTRIES:])],
+        "more": max(0, len(entries) - MAX_ENTRIES),
+        "picture": Markup(svg.svg(bars.budget(entries, budget.terms))) if entries else "",
+    }
+
+
+def _sentences(budget: Budget, entries: list[Entry]) -> tuple[str, ...]:
+    said = plan_in_words(budget), changed_in_words(entries)
+    return (*said, counted_in_words(entries))
+
+
+def _opened(studio: Studio, fields: Fields) -> tuple[str, Budget]:
+    place = str(fields.get("place", ""))
+    return place, open_budget(studio, place)
+
+
+def allocate(studio: Studio, fields: Fields) -> str:
+    """A part of a budget for others; a second click finds the name taken, and debits nothing."""
+    place, budget = _opened(studio, fields)
+    share = read_number(fields, "share")
+    people = [each.strip() for each in str(fields.get("people", "")).split(",") if each.strip()]
+    budget.allocate(
+        str(fields.get("name", "")),
+        share=share,
+        people=people,
+        expires=str(fields.get("expires", "")).strip() or None,
+        note=str(fields.get("note", "")).strip(),
+    )
+    return place
+
+
+def give_back(studio: Studio, fields: Fields) -> str:
+    """End an allocation: what it has not spent goes back."""
+    place, budget = _opened(studio, fields)
+    budget.allocation(str(fields.get("name", ""))).return_unused()
+    return place
+
+
+def close(studio: Studio, fields: Fields) -> str:
+    """Refuse every release from now on."""
+    place, budget = _opened(studio, fields)
+    budget.close(reason=str(fields.get("reason", "")))
+    return place
+
+
+def reopen(studio: Studio, fields: Fields) -> str:
+    """Allow releases again."""
+    place, budget = _opened(studio, fields)
+    budget.reopen(reason=str(fields.get("reason", "")))
+    return place
+
+
+ACTIONS: dict[str, Callable[[Studio, Fields], str]] = {
+    "create": create, "connect": connect_typed, "allocate": allocate, "return": give_back,
+    "close": close, "reopen": reopen,
+}  # fmt: skip

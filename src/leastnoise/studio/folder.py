@@ -1,4 +1,7 @@
-"""The folder that the studio was started for. Nothing outside of it is listed, read or written on a browser's word."""
+"""The folder that the studio was started for. Nothing outside of it is listed, read or written on a browser's word.
+
+And errors for somebody who sees a form, and neither a job's file nor the way to the folder.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,10 @@ from pathlib import Path
 from leastnoise import errors
 from leastnoise.curator.engines.sources import ENDINGS
 
+STEPS = {
+    "table": "the table", "keys": "the question", "ask": "the question and its limits", "privacy": "privacy",
+    "output": "the release",
+}  # fmt: skip
 _PLAIN = re.compile(r"[^\x00-\x1f/\\]{1,200}")
 
 
@@ -69,3 +76,18 @@ def _is_of(path: Path, source: str) -> bool:
         if each.resolve() == whole or (each.exists() and path.exists() and each.samefile(path)):
             return True
     return False
+
+
+def in_steps(text: str) -> str:
+    """A cure that names a section of the job's file, as the step that fills it in.
+
+    >>> in_steps("Write share = 0.1 in [privacy].")
+    'Write share = 0.1 in the step about privacy.'
+    """
+    return re.sub(rf"\[({'|'.join(STEPS)})\]", lambda found: f"the step about {STEPS[found[1]]}", text)
+
+
+def in_words(problem: errors.LeastnoiseError, folder: Folder) -> str:
+    """What went wrong, without the line of the job's file and the way to the folder."""
+    root = re.escape(f"{folder.root}/")
+    return in_steps(re.sub(root, "", re.sub(rf"{root}[^/:]*\.toml(, line \d+)?: ", "", problem.message)))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from markupsafe import Markup
@@ -14,17 +12,19 @@ from leastnoise._support.validation import Floats
 from leastnoise.domain import Lattice, Zones
 from leastnoise.graphs import Graph
 from leastnoise.jobs.rows import parse_lattice, parse_zones
+from leastnoise.pictures import maps, svg
+from leastnoise.pictures.picture import Axis, Mark, Picture, Points, Segments, Shades
 from leastnoise.studio import map_question
 from leastnoise.studio.draft import Draft
 
-WIDTH, HEIGHT = 560.0, 420.0  # of the drawing at most
+ROOM = (5.6, 4.2)  # inches of the drawing at most
 MAX_LINES = 120  # of squares, each way
 MAX_STREETS = 40_000
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A drawing of ours, without any text of the user's, and what it shows."""
+    """A drawing, and what it shows."""
 
     svg: Markup
     words: str
@@ -53,29 +53,20 @@ def of(draft: Draft) -> Drawn | None:
 def _squares(text: str, box: tuple[float, float, float, float]) -> Drawn:
     west, east, south, north = box
     cells = Lattice(*parse_lattice(text)).box(x=(west, east), y=(south, north))
-    frame = _Frame(np.array([[0.0, 0.0], [cells.width, cells.height]]), flat=True)
-    lines = []
-    if max(cells.width, cells.height) <= MAX_LINES:
-        lines = [_line(frame, [[x, 0], [x, cells.height]]) for x in range(cells.width + 1)]
-        lines += [_line(frame, [[0, y], [cells.width, y]]) for y in range(cells.height + 1)]
-    else:
-        corners = [[0, 0], [cells.width, 0], [cells.width, cells.height], [0, cells.height], [0, 0]]
-        lines = [_line(frame, corners)]
-    words = f"{cells.width:,} by {cells.height:,}: {cells.size:,} squares"
-    return Drawn(frame.svg(f'<path class="square" d="{"".join(lines)}"/>', words), words)
+    wide, high = cells.width, cells.height
+    every = max(wide, high) <= MAX_LINES
+    across, up = (range(wide + 1), range(high + 1)) if every else ((0, wide), (0, high))
+    lines = [[[x, 0], [x, high]] for x in across] + [[[0, y], [wide, y]] for y in up]
+    ground = maps.Ground(np.zeros(2), np.array([wide, high], float), False)
+    return _drawn([Segments(np.array(lines, float))], ground, f"{wide:,} by {high:,}: {cells.size:,} squares")
 
 
 @lru_cache(maxsize=4)
 def _zones(path: str, key: str | None, changed: int) -> Drawn:
     zones = Zones.read(path, key=key)
-    west, south, east, north = zones.box
-    frame = _Frame(np.array([[west, south], [east, north]]))
-    shapes = "".join(
-        f'<path class="zone" d="{"".join(_line(frame, ring, snap=True) + "Z" for ring in rings)}"/>'
-        for rings in zones.rings
-    )
     words = f"{zones.size:,} zones"
-    return Drawn(frame.svg(shapes, words), words)
+    picture = maps.zones(zones, {"": np.full(zones.size, np.nan)}, Shades(0.0, 1.0), room=ROOM)
+    return Drawn(Markup(svg.svg(replace(picture, alt=f"A map: {words}", scale_bar=None))), words)
 
 
 @lru_cache(maxsize=4)
@@ -84,44 +75,23 @@ def _junctions(nodes: str, edges: str, changed: int) -> Drawn | None:
     words = f"{graph.size:,} junctions, {len(graph.edges):,} streets"
     if graph.coordinates is None:
         return Drawn(Markup(""), f"{words}; their file has no columns lon and lat, so there is no map")
-    places = graph.coordinates
-    frame = _Frame(np.stack([places.min(axis=0), places.max(axis=0)]))
-    drawn = frame.points(places)
-    streets = ""
+    ground = maps.Ground.of(graph.coordinates)
+    places: Floats = ground.places(graph.coordinates)
+    marks: list[Mark] = [Points(places[:, 0], places[:, 1], size=1.6)]
     if len(graph.edges) <= MAX_STREETS:
-        ends = drawn[graph.edges]
-        lines = "".join(f"M{a:.1f},{b:.1f}L{c:.1f},{d:.1f}" for (a, b), (c, d) in ends.tolist())
-        streets = f'<path class="street" d="{lines}"/>'
-    dots = "".join(f"M{x:.1f},{y:.1f}h0" for x, y in np.unique(np.round(drawn, 1), axis=0).tolist())
-    return Drawn(frame.svg(f'{streets}<path class="junction" d="{dots}"/>', words), words)
+        marks.insert(0, Segments(places[graph.edges]))
+    return _drawn(marks, ground, words)
 
 
-class _Frame:
-    """Places on the drawing: north is up, and degrees are as long as they are in the middle."""
-
-    def __init__(self, corners: Floats, *, flat: bool = False) -> None:
-        shrink = 1.0 if flat else math.cos(math.radians(min(85.0, abs(float(corners[:, 1].mean())))))
-        self._origin = np.array([corners[0, 0], corners[1, 1]])
-        wide, high = max(float(np.ptp(corners[:, 0])) * shrink, 1e-12), max(float(np.ptp(corners[:, 1])), 1e-12)
-        scale = min(WIDTH / wide, HEIGHT / high)
-        self._scale = np.array([scale * shrink, -scale])
-        self.width, self.height = wide * scale, high * scale
-
-    def points(self, places: Any) -> Floats:
-        """Where places are on the drawing."""
-        found: Floats = (np.asarray(places, dtype=float) - self._origin) * self._scale
-        return found
-
-    def svg(self, inside: str, words: str) -> Markup:
-        """The drawing, with a name for those who do not see it."""
-        size = f"-4 -4 {self.width + 8:.1f} {self.height + 8:.1f}"
-        shown = f'viewBox="{size}" preserveAspectRatio="xMinYMin" role="img" aria-label="A map: {words}"'
-        return Markup(f'<svg class="places" {shown}>{inside}</svg>')
-
-
-def _line(frame: _Frame, places: Any, *, snap: bool = False) -> str:
-    drawn = frame.points(places)
-    if snap:  # corners that nobody can tell apart are one
-        drawn = np.round(drawn, 1)
-        drawn = drawn[np.append(True, (np.diff(drawn, axis=0) != 0).any(axis=1))]
-    return "M" + "L".join(f"{x:.1f},{y:.1f}" for x, y in drawn.tolist())
+def _drawn(marks: list[Mark], ground: maps.Ground, words: str) -> Drawn:
+    """North is up, and degrees are as long as they are in the middle."""
+    (left, low), (right, high) = ground.places(ground.low).tolist(), (ground.places(ground.high) + 1e-9).tolist()
+    picture = Picture(
+        marks=marks,
+        x=Axis(low=left, high=right),
+        y=Axis(low=low, high=high),
+        alt=f"A map: {words}",
+        size=ground.size(ROOM),
+        bare=True,
+    )
+    return Drawn(Markup(svg.svg(picture)), words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
@@ -11,10 +12,10 @@ from leastnoise import errors
 from leastnoise.jobs.fields import SECTIONS
 from leastnoise.studio import budgets, inputs, limits
 from leastnoise.studio.draft import Draft
+from leastnoise.studio.folder import in_words
 from leastnoise.studio.form_numbers import read_number
 from leastnoise.studio.preview import EPSILONS, Preview, preview, solve
 from leastnoise.studio.session import Fields, Studio
-from leastnoise.studio.wording import in_words
 
 MORE = [SECTIONS["privacy"][name] for name in ("mechanism", "note")]
 
@@ -23,11 +24,15 @@ def show(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
     """What the page shows."""
     privacy = draft.section("privacy")
     usual = {"epsilon": "1", "delta": "1e-6", "share": "0.1", "budget": "", "allocation": ""}
-    first = {} if privacy else {"budget": _first_budget(studio, draft, usual)}
+    first = {} if privacy or fields else {"budget": _first_budget(studio, draft, usual)}
     shown = usual | first | {name: str(value) for name, value in privacy.items()}
     if "budget" in privacy and "share" not in privacy:
         shown["share"] = ""
     shown |= {name: str(fields[name]) for name in usual if name in fields}
+    unsolved = ""
+    if fields.get("changed") == "error" and fields.get("error"):
+        solved, unsolved = _solved(studio, draft, fields)
+        shown |= solved
     parts, problem = _allocations(studio, shown["budget"])
     if shown["allocation"] not in parts:
         shown["allocation"] = ""
@@ -37,10 +42,22 @@ def show(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
         "ledgers": budgets.places(studio),
         "parts": parts,
         "epsilons": EPSILONS,
+        "nearest": _nearest(shown["epsilon"]),
+        "error": str(fields.get("error", "")),
+        "unsolved": unsolved,
         "unit": limits.unit_words(draft),
         "sigma": str(fields.get("sigma", privacy.get("sigma", ""))),
         "more": inputs.inputs(MORE, {} if fields else privacy, fields),
     } | (found | {"impossible": problem} if problem else found)
+
+
+def _nearest(epsilon: str) -> int:
+    """Which place of the slider is nearest; the middle where nothing of it can be read."""
+    try:
+        typed = math.log(float(epsilon))
+    except ValueError:
+        return len(EPSILONS) // 2
+    return min(range(len(EPSILONS)), key=lambda place: abs(math.log(EPSILONS[place]) - typed))
 
 
 def _first_budget(studio: Studio, draft: Draft, usual: Fields) -> str:
@@ -99,9 +116,19 @@ def look(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
     return {"preview": found, "gauge": gauge, "impossible": problem}
 
 
-def solved(studio: Studio, draft: Draft, fields: Fields) -> float | None:
-    """The epsilon, or the share, at which no number is off by more than the `error` of the form."""
-    wanted, name = float(read_number(fields, "error")), "share" if fields.get("budget") else "epsilon"
+def _solved(studio: Studio, draft: Draft, fields: Fields) -> tuple[dict[str, str], str]:
+    """The epsilon, or the share, at which no number is off by more than the form's `error`; or why there is none."""
+    name = "share" if fields.get("budget") else "epsilon"
+    try:
+        found = _least(studio, draft, fields, name, float(read_number(fields, "error")))
+    except errors.LeastnoiseError as problem:
+        return {}, in_words(problem, studio.folder)
+    if found is None:
+        return {}, "No privacy on this scale allows so small an error."
+    return {name: f"{found:.3g}"}, ""
+
+
+def _least(studio: Studio, draft: Draft, fields: Fields, name: str, wanted: float) -> float | None:
 
     def half_width(value: float) -> float | None:
         return preview(privacy_of(studio, draft, {**fields, name: f"{value:.6g}"})).worst

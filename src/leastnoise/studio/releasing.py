@@ -16,8 +16,7 @@ from leastnoise import errors
 from leastnoise.jobs.running import Run, alone
 from leastnoise.jobs.wording import in_job
 from leastnoise.studio.draft import Draft
-from leastnoise.studio.folder import Folder
-from leastnoise.studio.wording import in_steps, in_words
+from leastnoise.studio.folder import Folder, in_steps, in_words
 
 State = Literal["none", "running", "done", "unfinished", "failed"]  # unfinished: released, and not all was made of it
 

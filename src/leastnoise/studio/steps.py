@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from leastnoise.studio import limits_step, privacy_step, question_step, release_step, table_step
+from leastnoise.studio import limits, privacy_step, question_step, release_step, table_step
 from leastnoise.studio.draft import Draft
 from leastnoise.studio.session import Fields, Studio
 
@@ -27,7 +27,7 @@ def _unchanged(studio: Studio, draft: Draft, fields: Fields) -> Draft:
 STEPS: dict[str, Step] = {
     "table": Step("The table", table_step.show, table_step.save),
     "question": Step("The question", question_step.show, question_step.save),
-    "limits": Step("Limits", limits_step.show, limits_step.save),
+    "limits": Step("Limits", limits.show, limits.save),
     "privacy": Step("How private", privacy_step.show, privacy_step.save),
     "release": Step("Release", release_step.show, release_step.save),
     "results": Step("Download", release_step.show_results, _unchanged),

@@ -20,10 +20,13 @@ DELIMITERS = {";": "semicolons", "tab": "tabs", "|": "vertical bars"}
 def show(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
     """What the page shows."""
     table = draft.section("table")
-    declared = fields or {f"type:{name}": kind for name, kind in table.get("types", {}).items()}
     layout = _layout(table, fields)
+    found = columns(draft.with_section("table", _laid_out(table, layout)))
+    chosen = {f"type:{name}": kind for name, kind in table.get("types", {}).items()}
+    if "unit" in table:  # this step was done once: what has no other type was left as text
+        chosen = {f"type:{column.name}": TYPES[0] for column in found} | chosen
     return {
-        "columns": columns(draft.with_section("table", _laid_out(table, layout))),
+        "columns": found,
         "delimiters": DELIMITERS,
         "delimiter": "tab" if layout["delimiter"] == "\t" else layout["delimiter"],
         "decimal": layout["decimal"],
@@ -32,7 +35,7 @@ def show(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
         "neighbours": fields.get("neighbours", table.get("neighbours", "add-remove")),
         "declares": declares_types(draft),
         "types": TYPES,
-        "declared": declared,
+        "declared": fields or chosen,
         "source": table["source"],
         "more": inputs.inputs(MORE, {} if fields else table, fields),
     }
@@ -62,6 +65,8 @@ def save(studio: Studio, draft: Draft, fields: Fields) -> Draft:
     table["neighbours"] = "replace" if fields.get("neighbours") == "replace" else None
     table |= _layout(table, fields) | inputs.read(MORE, fields)
     names = [name.removeprefix("type:") for name in fields if name.startswith("type:")]
+    if undecided := [name for name in names if not fields[f"type:{name}"]]:
+        raise errors.MissingParameter(f"Choose what these columns hold: {', '.join(undecided)}.", parameter="types")
     if names:
         table["types"] = {name: fields[f"type:{name}"] for name in names if fields[f"type:{name}"] in TYPES[1:]}
     changed = draft.with_section("table", table)

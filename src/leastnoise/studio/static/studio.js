@@ -34,20 +34,15 @@ function tell(text) {
   line.textContent = text;
 }
 
-// The fields of a form for an address: the key of forms stays out of it.
-function asked(form) {
-  const fields = new URLSearchParams(new FormData(form));
-  fields.delete("form_key");
-  return fields;
-}
-
-// Take a new part for an old one; what was typed meanwhile and where the cursor is stay.
-function replace(old, made) {
+// Take a new part for an old one; what was typed since it was asked for, what is unfolded and where the cursor is stay.
+function replace(old, made, sent) {
   const focused = old.contains(document.activeElement) ? document.activeElement : null;
   for (const field of old.querySelectorAll("textarea, input:not([type])")) {
     const same = made.querySelector(`[name="${CSS.escape(field.name)}"]`);
-    if (same) same.value = field.value;
+    if (same && field.value !== sent.get(field.name)) same.value = field.value;
   }
+  const folds = made.querySelectorAll("details");
+  old.querySelectorAll("details").forEach((each, at) => folds[at]?.toggleAttribute("open", each.open));
   old.replaceWith(made);
   if (!focused) return;
   const value = focused.type === "checkbox" || focused.type === "radio" ? `[value="${CSS.escape(focused.value)}"]` : "";
@@ -107,27 +102,48 @@ function fill(form, column, name, value) {
 }
 
 function start() {
-  // Parts of the page that depend on the form: asked for again, with what is in it, and nothing is kept.
+  // Parts of the page that depend on the form: asked for again, with what is in it, and nothing is kept. One answer is
+  // waited for at a time; what was chosen meanwhile is asked for after it, and until then no field is replaced.
   for (const form of document.querySelectorAll("form[data-live]")) {
-    let latest = 0;
-    const refresh = (fields) => busy(async () => {
-      const mine = ++latest;
-      fields.set("go", "stay");
-      const answer = await ask(location.pathname, { method: "POST", body: fields });
-      const text = await answer.text();
-      if (mine !== latest) return; // another choice was made meanwhile
+    let latest = 0, changed = "", underWay = false;
+    const held = (part) => part.contains(document.activeElement) && document.activeElement.type === "range";
+    const show = (page, sent, late) => {
       document.querySelector("main > .problem")?.remove(); // it was about the form as it was sent
-      const page = new DOMParser().parseFromString(text, "text/html");
       for (const place of form.dataset.live.split(", ")) {
         const old = document.querySelector(place), made = page.querySelector(place);
-        if (old && made) replace(old, made);
+        if (old && made && !held(old) && !(late && old.querySelector("input, select, textarea"))) replace(old, made, sent);
       }
+      const said = form.querySelector("[data-said]");
+      if (said) said.textContent = [...form.querySelectorAll("[data-say]")].map((each) => each.textContent).join(" ");
       files(form);
+    };
+    form.refresh = (name = "") => busy(async () => {
+      latest += 1;
+      changed = name;
+      if (underWay) return;
+      underWay = true;
+      try {
+        for (let shown = -1; shown !== latest; ) {
+          shown = latest;
+          const sent = new FormData(form);
+          sent.set("go", "stay");
+          sent.set("changed", changed);
+          const answer = await ask(location.pathname, { method: "POST", body: new URLSearchParams(sent) });
+          show(new DOMParser().parseFromString(await answer.text(), "text/html"), sent, shown !== latest);
+        }
+      } finally {
+        underWay = false;
+      }
     });
     form.addEventListener("change", (event) => {
-      if (event.target.matches("[data-refresh], [data-code]")) refresh(new URLSearchParams(new FormData(form)));
+      if (event.target.matches("[data-refresh], [data-code]")) form.refresh(event.target.name);
     });
-    form.refresh = () => refresh(new URLSearchParams(new FormData(form)));
+    form.addEventListener("input", (event) => {
+      const { sets, scale } = event.target.dataset; // of a slider: the field that it moves
+      if (!sets) return;
+      form.elements[sets].value = scale ? scale.split(" ")[event.target.value] : event.target.value;
+      form.refresh(sets);
+    });
     files(form);
   }
 
@@ -138,82 +154,6 @@ function start() {
         if (!event.formData.has(name)) event.formData.set(name, value);
       }
     });
-  }
-
-  for (const form of document.querySelectorAll("form[data-look]")) {
-    let latest = 0;
-    const sliders = [...form.querySelectorAll("[data-sets]")];
-    const field = (slider) => form.elements[slider.dataset.sets];
-    const scale = (slider) => (slider.dataset.scale ? slider.dataset.scale.split(" ").map(Number) : null);
-    const place = (slider) => {
-      const steps = scale(slider), value = Number(field(slider).value);
-      if (!steps) slider.value = value;
-      else slider.value = steps.reduce((best, step, at) => (Math.abs(Math.log(step / value)) < Math.abs(Math.log(steps[best] / value)) ? at : best), 0);
-    };
-    // What it leads to, with the list of bars where it was scrolled to; and in short for those who do not see it.
-    const show = (text) => {
-      const part = form.querySelector(".look"), down = part.querySelector(".bars")?.scrollTop || 0;
-      part.innerHTML = text;
-      if (down) part.querySelector(".bars")?.scrollTo(0, down);
-      form.querySelector(".look + [role=status]").textContent = [...part.querySelectorAll("[data-say]")].map((each) => each.textContent).join(" ");
-    };
-    // One answer is waited for at a time; what was moved meanwhile is asked for after it, the last place alone.
-    let underWay = false;
-    const look = () => busy(async () => {
-      latest += 1;
-      if (underWay) return;
-      underWay = true;
-      try {
-        for (let shown = -1; shown !== latest; ) {
-          shown = latest;
-          const answer = await ask(`${form.dataset.look}?${asked(form)}`);
-          const text = await answer.text();
-          if (answer.ok) show(text);
-        }
-      } finally {
-        underWay = false;
-      }
-    });
-    // A number that is being typed is none yet: it is looked at when the hand pauses or leaves the field.
-    let typed = 0;
-    const pause = () => busy(async () => {
-      const mine = ++typed;
-      await wait(700);
-      if (mine === typed) await look();
-    });
-    sliders.forEach(place);
-    form.addEventListener("input", (event) => {
-      const target = event.target;
-      if (target.matches("[data-error]") || target.matches("[data-refresh]")) return;
-      if (target.dataset.sets) field(target).value = scale(target) ? scale(target)[target.value] : target.value;
-      else sliders.forEach(place);
-      if (target.matches("input:not([type])")) pause();
-      else look();
-    });
-    form.addEventListener("change", (event) => busy(async () => {
-      if (event.target.matches("[data-refresh]")) {
-        const fields = new FormData(form);
-        fields.set("go", "stay");
-        const answer = await ask(location.pathname, { method: "POST", body: new URLSearchParams(fields) });
-        const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-        document.querySelector("main").replaceWith(page.querySelector("main"));
-        start();
-        const again = document.querySelector(`main [name="${CSS.escape(event.target.name)}"]`);
-        if (again) again.focus();
-      } else if (event.target.matches("[data-error]") && event.target.value) {
-        const answer = await ask(`${form.dataset.solve}?${asked(form)}`);
-        const found = await answer.json();
-        form.querySelector("#solved").textContent = found.problem || "";
-        if (!found.value) return;
-        const slider = sliders[0];
-        field(slider).value = found.value;
-        place(slider);
-        look();
-      } else if (event.target.matches("input:not([type])")) {
-        typed += 1;
-        await look();
-      }
-    }));
   }
 
   for (const part of document.querySelectorAll("[data-poll]")) {
