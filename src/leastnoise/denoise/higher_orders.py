@@ -38,6 +38,7 @@ from scipy.sparse.linalg import splu
 from leastnoise import errors
 from leastnoise.denoise.arrays import Floats
 from leastnoise.denoise.lattices import paths
+from leastnoise.denoise.penalty_path import Fit
 from leastnoise.denoise.total_variation import ROUNDING_OF_OBJECTIVE, Network, centred
 from leastnoise.denoise.trend_freedom import joined, supports
 from leastnoise.graphs import Graph
@@ -47,15 +48,6 @@ SOLVER_TOLERANCE = 1e-11  # what Clarabel is asked for; the gap that is told is 
 
 Mask = NDArray[np.bool_]
 Rows = tuple[list[Any], list[Floats]]  # blocks of a sparse matrix, one below the other, and what they are compared with
-
-
-class Trend(NamedTuple):
-    """An approximate minimiser, its degrees of freedom, and how far from the least objective it is at most."""
-
-    values: Floats
-    degrees_of_freedom: int
-    gap: float
-    iterations: int
 
 
 class Solution(NamedTuple):
@@ -101,18 +93,18 @@ class OnGraph:
         np.minimum.at(least, part, v)
         return float((most - least).max()) / 2
 
-    def solve(self, y: Floats, penalty: float) -> Trend:
+    def solve(self, y: Floats, penalty: float) -> Fit:
         """The trend filter of y."""
         values, part = centred(y, self.graph.components), self.graph.components
         if penalty >= self.top(values):
-            return Trend(y - values, int(part.max()) + 1, 0.0, 0)
+            return Fit(penalty, y - values, float(part.max() + 1), 0.0, 0)
         bound = np.full(y.size, penalty) if self.order == 1 else penalty * self.network.weights
         made = solved(values, self.matrix, bound)
         if self.order == 2:
             freedom = int(joined(self.graph, made.free).max()) + 1
         else:
             freedom = supports((~made.free).astype(float), self.graph, 0.0)
-        return Trend(centred(made.values, part) + (y - values), freedom, made.gap, made.iterations)
+        return Fit(penalty, centred(made.values, part) + (y - values), float(freedom), made.gap, made.iterations)
 
 
 class AlongRows:
@@ -149,11 +141,11 @@ class AlongRows:
         """The least penalty that leaves nothing but a polynomial on each path."""
         return float(np.abs(self.dual(y - self.polynomials(y))).max(initial=0.0))
 
-    def solve(self, y: Floats, penalty: float) -> Trend:
+    def solve(self, y: Floats, penalty: float) -> Fit:
         """The trend filter of y."""
         flat = self.polynomials(y)
         if penalty >= self.top(y):
-            return Trend(flat, self.size - self.rows, 0.0, 0)
+            return Fit(penalty, flat, float(self.size - self.rows), 0.0, 0)
         rest = y - flat
         scale = math.sqrt(float(np.mean(rest * rest)))
         unit, c = rest / scale, penalty / scale
@@ -165,8 +157,8 @@ class AlongRows:
         v /= 1 + beyond
         paid, moved = c * float(np.abs(z).sum()), float(left @ left) / 2
         gap = paid - float(v @ z) + (beyond / (1 + beyond)) ** 2 * moved
-        freedom = self.size - int(_zero_rows(z, v, np.full(self.rows, c)).sum())
-        return Trend(flat + scale * (unit - left), freedom, max(gap, 0.0) / (moved + paid), iterations)
+        freedom = float(self.size - _zero_rows(z, v, np.full(self.rows, c)).sum())
+        return Fit(penalty, flat + scale * (unit - left), freedom, max(gap, 0.0) / (moved + paid), iterations)
 
     def _program(self, y: Floats, c: float) -> tuple[Floats, Floats, int]:
         """b, M b and how many iterations they took."""

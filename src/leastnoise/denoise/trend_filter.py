@@ -216,8 +216,7 @@ class Problem:
         made = self._solve(self.y, penalty)
         if self.mechanism == "gaussian" or share == 0:
             return made
-        free = self._simulated(made, share).value
-        return Fit(made.penalty, made.values, free, made.gap, made.iterations)
+        return replace(made, degrees_of_freedom=self._simulated(made, share).value)
 
     def divergence(self, made: Fit) -> Divergence:
         if self.mechanism == "gaussian" or made.penalty == 0:
@@ -226,8 +225,7 @@ class Problem:
 
     def _solve(self, y: Floats, penalty: float) -> Fit:
         if self.higher:
-            made = self.higher.solve(y, penalty)
-            return Fit(penalty, made.values, float(made.degrees_of_freedom), made.gap, made.iterations)
+            return self.higher.solve(y, penalty)
         solved = self.network.solve(y, penalty * self.network.weights)
         values, count = averaged_on_pieces(solved.values, self.graph, PIECE_TOLERANCE * float(np.ptp(y)))
         return Fit(penalty, values, float(count), solved.gap, solved.rounds)
