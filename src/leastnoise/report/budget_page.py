@@ -155,7 +155,7 @@ def line(entry: Any) -> Line:
         f'of "{entry.table}"' if entry.table else "",
         entry.noise,
         f"release {entry.release}" if entry.release else "",
-        f"written to {entry.file}" if entry.file else "",
+        f"written to {_place(entry.file)}" if entry.file else "",
     ]
     return Line(
         entry.number,
