@@ -19,7 +19,14 @@ import leastnoise as ln
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function by its dotted name, which begins with `ln` or a variable, and what it is given."""
+    """A function by its dotted name, which begins with `ln` or a variable, and what it is given.
+
+    >>> mean = Call("ln.stats.mean", ["fare"], {"clip": (0, 100)})
+    >>> printed(mean)
+    "ln.stats.mean('fare', clip=(0, 100))"
+    >>> make(mean, {}) == ln.stats.mean("fare", clip=(0, 100))
+    True
+    """
 
     function: str
     given: Sequence[Any] = ()
