@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -89,8 +89,8 @@ class _Vector:
 
     def expect(self, **privacy: Any) -> Expectation:
         """What to expect of every value. The file is not opened, so what it alone says must be given."""
+        from leastnoise.curator import expectation
         from leastnoise.curator.budget.deciding import decide
-        from leastnoise.curator.expectation import Expectation
         from leastnoise.curator.request import PrivacyRequest
         from leastnoise.privacy.vector_noise import VectorPlanner
 
@@ -103,19 +103,9 @@ class _Vector:
             decided.check(query="a vector", note=request.note)  # with more values it costs as much, or hardly more
         if self.rehearsed:
             _check_known(self.kind, chosen.mechanism == "laplace" and not l1_given)
-        return Expectation(
-            mechanism=chosen.mechanism,
-            sigma=chosen.scale if chosen.mechanism == "gaussian" else chosen.scale * 2**0.5,
-            std=chosen.distribution.std,
-            half_width=chosen.distribution.half_width(0.95),
-            half_width_all=None,
-            threshold=None,
-            limits={},
-            bins=None,
-            guarantee=chosen.guarantee,
-            strength=decided.strength,
-            note=" ".join(filter(None, (chosen.note, "" if self.kind == "int" else _ABOUT_REALS, request.caution))),
-        )
+        told = (chosen.note, "" if self.kind == "int" else _ABOUT_REALS, request.caution)
+        note = " ".join(filter(None, told))
+        return replace(expectation.of_vector(decided, size=None, limits=None), note=note)
 
 
 def _check_known(kind: str | None, depends_on_bins: bool) -> None:

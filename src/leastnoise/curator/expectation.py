@@ -130,12 +130,15 @@ def of_vector(
     decided: Charge[VectorPlan],
     *,
     size: int | None,
-    limits: Limits,
+    limits: Limits | None,
     threshold: int | None = None,
     centred: Mapping[str, float] | None = None,
 ) -> Expectation:
-    """Of noise on each of `size` numbers. centred: these are centred sums and counts that means are computed from, and
-    their `centre` and `half_range`."""
+    """Of noise on each of `size` numbers.
+
+    limits: of a question about a table; None for a vector. centred: these are centred sums and counts that means are
+    computed from, and their `centre` and `half_range`.
+    """
     plan, law = decided.plan, decided.plan.distribution
     computed = {} if centred is None else _of_means(law, **centred)
     return Expectation(
@@ -145,7 +148,7 @@ def of_vector(
         half_width=None if computed else law.half_width(0.95),
         half_width_all=None if computed or size is None else law.half_width(0.95, size),
         threshold=threshold,
-        limits=limits.numbers,
+        limits={} if limits is None else limits.numbers,
         bins=size,
         guarantee=plan.guarantee,
         note=centred_note(plan.reason, plan.note) if computed else plan.note,
