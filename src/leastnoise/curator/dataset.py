@@ -10,25 +10,17 @@ from typing import Any
 
 import ibis.expr.types as ir
 
-from leastnoise._support import files, validation
-from leastnoise.curator.description import escaped, shortened
+from leastnoise._support import files
+from leastnoise.curator import expressions
 from leastnoise.curator.engines.engine import Engine, Source
-from leastnoise.curator.engines.files import PLAIN, CsvLayout
-from leastnoise.curator.engines.sources import open_source
 from leastnoise.curator.rows.columns import (
     CleanRows,
-    check_missing,
-    check_types,
     in_index,
-    parsed,
-    typed_before,
     undeclared_column,
-    unknown_column,
 )
-from leastnoise.curator.rows.priorities import word
 from leastnoise.domain import ColumnKind, Lattice, template
-from leastnoise.errors import BadExpression, Code, InvalidParameter, MissingParameter, UnknownColumn, WrongType
-from leastnoise.privacy.neighbours import Neighbours, check_neighbours
+from leastnoise.errors import BadExpression, Code, InvalidParameter, UnknownColumn, WrongType
+from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.releases.column_labels import checked_labels
 from leastnoise.releases.left_out import LeftOut
 
@@ -103,6 +95,17 @@ class Dataset:
             lattices=self.lattices if lattices is None else lattices,
         )
 
+    def expression(self, given: Any, *, what: str, rows: ir.Table | None = None) -> expressions.Node:
+        """A condition or a derived column, checked: of these rows, or of some with more columns. The error for a column
+        of Python objects says what to declare."""
+        try:
+            return expressions.read(self.rows if rows is None else rows, given, unit=self.unit, what=what)
+        except UnknownColumn as error:
+            if error.value not in self.source.undeclared:
+                raise
+            untyped = undeclared_column(str(error.value))
+        raise untyped
+
     def check_exists(self, column: str) -> None:
         """Raise unless there is such a column."""
         if not isinstance(column, str):
@@ -139,90 +142,6 @@ def check_new_name(name: str, columns: Sequence[str]) -> None:
             f'"{name}" and the column "{twins[0]}" differ in upper and lower case only, and engines take them for '
             "one. Use another name."
         )
-
-
-def _decimal_unit(source: object, column: str, types: Mapping[str, str]) -> WrongType:
-    """The error for a unit of numbers with decimals, and how the kind of table at hand makes whole numbers of it."""
-    frames = {
-        "pandas": f'df["{column}"] = df["{column}"].astype("Int64")',
-        "polars": f'df = df.with_columns(pl.col("{column}").cast(pl.Int64))',
-        "pyspark": f'df = df.withColumn("{column}", df["{column}"].cast("bigint"))',
-    }
-    code = frames.get(type(source).__module__.split(".")[0])
-    return WrongType(
-        f'the unit "{column}" holds numbers with decimals, and two that look the same may differ: one person could '
-        "count as two. Programs make such numbers of whole ones where some are missing. Make them whole numbers or "
-        "text before the table is opened; a missing one stays missing.",
-        parameter="unit",
-        value=column,
-        example={"types": {column: "int"}} if column in types else typed_before(code) if code else (),
-    )
-
-
-def open_dataset(
-    source: object,
-    *,
-    unit: str | Sequence[str],
-    neighbours: str,
-    name: str | None,
-    engine: str | None,
-    memory_limit: str | None,
-    config: Mapping[str, str],
-    types: Mapping[str, str],
-    missing: str | Sequence[str] = (),
-    public_units: int | None = None,
-    layout: CsvLayout = PLAIN,
-) -> Dataset:
-    """The rows of a source with the declared types. Only schemas are read."""
-    relation = check_neighbours(neighbours)
-    units = (unit,) if isinstance(unit, str) or not isinstance(unit, Iterable) else tuple(unit)
-    if not all(isinstance(column, str) for column in units):
-        raise WrongType(
-            f"unit names a column, or several, by text. Got {unit!r} instead.",
-            parameter="unit",
-            value=unit,
-            example={"unit": "person"},
-        )
-    if not units:
-        raise MissingParameter(
-            "Whom should the numbers protect? Without a unit nobody would be protected: name the column of the person. "
-            "Where every row is a person, add a column that numbers the rows.",
-            parameter="unit",
-            example={"unit": "person"},
-        )
-    if len(set(units)) < len(units):
-        raise InvalidParameter(
-            "unit names a column twice. Name each once.",
-            parameter="unit",
-            value=unit,
-            example={"unit": Code('["company", "person"]', "company,person")},
-        )
-    check_types(types)
-    if public_units is not None:
-        validation.integer("public_units", public_units)
-    words = check_missing(missing)
-    opened = open_source(
-        source, name=name, engine=engine, memory_limit=memory_limit, config=config, types=types, layout=layout
-    )
-    for column in units:
-        if column not in opened.rows.columns:
-            raise unknown_column(opened, column)
-    rows = parsed(opened, types, words)
-    for column in units:
-        if rows[column].type().is_floating():
-            raise _decimal_unit(source, column, types)
-        word(rows[column], column, opened.engine)
-    steps = (f"{shortened([escaped(repr(word)) for word in words])} read as missing",) if words else ()
-    return Dataset(
-        source=opened,
-        clean=CleanRows(rows),
-        unit=units,
-        neighbours=relation,
-        types=dict(types),
-        missing=words,
-        steps=steps,
-        public_units=public_units,
-    )
 
 
 def write_template(data: Dataset, path: str | os.PathLike[str], known: Mapping[str, Any]) -> Path:

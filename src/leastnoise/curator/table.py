@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,20 +11,26 @@ from typing import Any
 import ibis.expr.types as ir
 
 from leastnoise import stats
+from leastnoise._support import validation
 from leastnoise._support.calls import explained
 from leastnoise._support.text import printable
 from leastnoise._support.validation import Number
 from leastnoise.curator import dataset, private_check, public_join, suggest, transform
 from leastnoise.curator.budget import Budget
 from leastnoise.curator.budget.terms import Share
-from leastnoise.curator.dataset import open_dataset
-from leastnoise.curator.engines.files import CsvLayout
+from leastnoise.curator.dataset import Dataset
+from leastnoise.curator.description import escaped, shortened
+from leastnoise.curator.engines.files import PLAIN, CsvLayout
+from leastnoise.curator.engines.sources import open_source
 from leastnoise.curator.queries.clip_question import USUAL_LEVELS, ClipQuestion
 from leastnoise.curator.questions import Questions
 from leastnoise.curator.request import PrivacyRequest
+from leastnoise.curator.rows.columns import CleanRows, check_missing, check_types, parsed, typed_before, unknown_column
 from leastnoise.curator.rows.points import HasCoordinates
+from leastnoise.curator.rows.priorities import word as unit_word
 from leastnoise.domain import Lattice, Zones
-from leastnoise.privacy.neighbours import Neighbours
+from leastnoise.errors import Code, InvalidParameter, MissingParameter, WrongType
+from leastnoise.privacy.neighbours import Neighbours, check_neighbours
 from leastnoise.releases.clip_suggestion import ClipSuggestion
 from leastnoise.releases.limit_suggestion import LimitSuggestion
 
@@ -328,3 +334,87 @@ class Table(Questions):
         made = question.release(epsilon=epsilon, delta=delta, budget=budget, share=share, note=note)
         assert isinstance(made, ClipSuggestion)
         return made
+
+
+def _decimal_unit(source: object, column: str, types: Mapping[str, str]) -> WrongType:
+    """The error for a unit of numbers with decimals, and how the kind of table at hand makes whole numbers of it."""
+    frames = {
+        "pandas": f'df["{column}"] = df["{column}"].astype("Int64")',
+        "polars": f'df = df.with_columns(pl.col("{column}").cast(pl.Int64))',
+        "pyspark": f'df = df.withColumn("{column}", df["{column}"].cast("bigint"))',
+    }
+    code = frames.get(type(source).__module__.split(".")[0])
+    return WrongType(
+        f'the unit "{column}" holds numbers with decimals, and two that look the same may differ: one person could '
+        "count as two. Programs make such numbers of whole ones where some are missing. Make them whole numbers or "
+        "text before the table is opened; a missing one stays missing.",
+        parameter="unit",
+        value=column,
+        example={"types": {column: "int"}} if column in types else typed_before(code) if code else (),
+    )
+
+
+def open_dataset(
+    source: object,
+    *,
+    unit: str | Sequence[str],
+    neighbours: str,
+    name: str | None,
+    engine: str | None,
+    memory_limit: str | None,
+    config: Mapping[str, str],
+    types: Mapping[str, str],
+    missing: str | Sequence[str] = (),
+    public_units: int | None = None,
+    layout: CsvLayout = PLAIN,
+) -> Dataset:
+    """The rows of a source with the declared types. Only schemas are read."""
+    relation = check_neighbours(neighbours)
+    units = (unit,) if isinstance(unit, str) or not isinstance(unit, Iterable) else tuple(unit)
+    if not all(isinstance(column, str) for column in units):
+        raise WrongType(
+            f"unit names a column, or several, by text. Got {unit!r} instead.",
+            parameter="unit",
+            value=unit,
+            example={"unit": "person"},
+        )
+    if not units:
+        raise MissingParameter(
+            "Whom should the numbers protect? Without a unit nobody would be protected: name the column of the person. "
+            "Where every row is a person, add a column that numbers the rows.",
+            parameter="unit",
+            example={"unit": "person"},
+        )
+    if len(set(units)) < len(units):
+        raise InvalidParameter(
+            "unit names a column twice. Name each once.",
+            parameter="unit",
+            value=unit,
+            example={"unit": Code('["company", "person"]', "company,person")},
+        )
+    check_types(types)
+    if public_units is not None:
+        validation.integer("public_units", public_units)
+    words = check_missing(missing)
+    opened = open_source(
+        source, name=name, engine=engine, memory_limit=memory_limit, config=config, types=types, layout=layout
+    )
+    for column in units:
+        if column not in opened.rows.columns:
+            raise unknown_column(opened, column)
+    rows = parsed(opened, types, words)
+    for column in units:
+        if rows[column].type().is_floating():
+            raise _decimal_unit(source, column, types)
+        unit_word(rows[column], column, opened.engine)
+    steps = (f"{shortened([escaped(repr(word)) for word in words])} read as missing",) if words else ()
+    return Dataset(
+        source=opened,
+        clean=CleanRows(rows),
+        unit=units,
+        neighbours=relation,
+        types=dict(types),
+        missing=words,
+        steps=steps,
+        public_units=public_units,
+    )

@@ -8,13 +8,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import ibis.expr.types as ir
-
 from leastnoise.curator import description, expressions
 from leastnoise.curator.dataset import Dataset, check_new_name
 from leastnoise.curator.engines.engine import check_names, unique
 from leastnoise.curator.public_join import attached
-from leastnoise.curator.rows.columns import CleanRows, undeclared_column
+from leastnoise.curator.rows.columns import CleanRows
 from leastnoise.curator.rows.placing import as_double, double_literal, lattice_cell
 from leastnoise.curator.rows.points import (
     MAX_DISTANCE,
@@ -28,7 +26,7 @@ from leastnoise.curator.rows.points import (
 )
 from leastnoise.curator.rows.unit_statistics import UnitColumn, one_row_a_unit
 from leastnoise.domain import Lattice, Zones
-from leastnoise.errors import BadExpression, Code, InvalidParameter, MissingParameter, UnknownColumn, WrongType
+from leastnoise.errors import BadExpression, Code, InvalidParameter, MissingParameter, WrongType
 from leastnoise.releases.left_out import LeftOut
 from leastnoise.stats import OF_UNIT, Statistic
 
@@ -37,7 +35,7 @@ MAX_KERNEL_NODES = 64
 
 def filter_rows(data: Dataset, condition: Any) -> Dataset:
     """Only the rows for which a condition holds."""
-    checked = _expression(data, data.rows, condition, what="where")
+    checked = data.expression(condition, what="where")
     if checked.type is not expressions.Type.BOOLEAN:
         got = f"Got {checked.type.value} instead"
         raise WrongType(f'where must be true or false for a row. {got}: compare them, as "flag = 1" does.')
@@ -60,7 +58,7 @@ def add_columns(data: Dataset, columns: Mapping[str, Any]) -> Dataset:
             steps.append(description.cells(name, given.x, given.y, given.step))
             lattices[name] = given
         else:
-            checked = _expression(data, rows, given, what=f"derive({name}=...)")
+            checked = data.expression(given, what=f"derive({name}=...)", rows=rows)
             rows = expressions.with_column(rows, checked, name)
             steps.append(description.column(name, expressions.text(checked)))
             lattices.pop(name, None)
@@ -117,17 +115,6 @@ def _check_replaceable(data: Dataset, name: str) -> None:
             f'derive would replace "{name}", the weights of nearby nodes, and what replaced them might weigh '
             "more than one row may. Use another name."
         )
-
-
-def _expression(data: Dataset, rows: ir.Table, given: Any, *, what: str) -> expressions.Node:
-    """The checked expression; the error for a column of Python objects says what to declare."""
-    try:
-        return expressions.read(rows, given, unit=data.unit, what=what)
-    except UnknownColumn as error:
-        if error.value not in data.source.undeclared:
-            raise
-        untyped = undeclared_column(str(error.value))
-    raise untyped
 
 
 def per_unit(data: Dataset, columns: Mapping[str, Any]) -> Dataset:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise import stats
-from leastnoise.curator import description, expressions, transform
+from leastnoise.curator import description, expressions
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.rows.clipping import Clip, grid_step, rounded_end
 from leastnoise.curator.rows.totals import Aggregate, Integers, saturate
@@ -299,7 +299,7 @@ class _Columns:
         return place
 
     def _condition(self, condition: Any) -> int:
-        node = transform._expression(self.data, self.data.rows, condition, what="rate")
+        node = self.data.expression(condition, what="rate")
         if node.type is not expressions.Type.BOOLEAN:
             got = f"Got {node.type.value} instead"
             raise WrongType(
