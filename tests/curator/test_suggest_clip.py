@@ -16,7 +16,7 @@ import leastnoise as ln
 from drawing import drawer
 from leastnoise import errors
 from leastnoise.curator import release as loop
-from leastnoise.curator.queries.clip_question import ClipQuestion
+from leastnoise.curator.queries.suggestions import ClipQuestion
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.table import Table
 from leastnoise.domain import Steps

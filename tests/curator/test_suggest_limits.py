@@ -12,9 +12,8 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.curator.queries.unit_counts import UnitCounts
+from leastnoise.curator.queries.suggestions import UnitCounts, asked_noise, later_request, limit_question
 from leastnoise.curator.request import PrivacyRequest
-from leastnoise.curator.suggest import asked_noise, later_request, limit_question
 from leastnoise.curator.table import Table
 from leastnoise.domain.size_classes import BIN_STARTS, MOST_ROWS, OCTAVES, ROW_STARTS, WIDE
 from leastnoise.releases.limit_errors import AskedNoise

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from leastnoise import stats
 from leastnoise.curator.queries.query import Query
-from leastnoise.curator.queries.unit_counts import UnitCounts
+from leastnoise.curator.queries.suggestions import UnitCounts
 from leastnoise.curator.table import Table, lattice
 from leastnoise.domain import Days, Edges, Hours, Keys, Labelled, Tree, with_other
 from leastnoise.releases.limit_errors import AskedNoise

@@ -219,7 +219,7 @@ def zones(s: Schema, chance: random.Random) -> Ask:
 
 def unit_counts(s: Schema, chance: random.Random) -> Ask:
     """What `suggest_limits` asks. No caller has it by itself."""
-    from leastnoise.curator.queries.unit_counts import UnitCounts
+    from leastnoise.curator.queries.suggestions import UnitCounts
     from leastnoise.releases.limit_errors import AskedNoise
 
     part, keys = by(chance)

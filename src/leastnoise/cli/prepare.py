@@ -62,7 +62,7 @@ def suggest_limits(
     Example: [bold]leastnoise suggest-limits trips.parquet --unit taxi --by junction --keys nodes.parquet:id --budget
     city.ledger --share 0.05 -o limits.parquet[/bold]
     """
-    from leastnoise.curator.suggest import limit_question
+    from leastnoise.curator.queries.suggestions import limit_question
 
     job = typed.job(kind="histogram" if "by" in typed.sections["ask"] else "count")
     table = open_table(job)
@@ -80,7 +80,7 @@ def suggest_clip(typed: Typed) -> Answer:
     Example: [bold]leastnoise suggest-clip trips.parquet --unit taxi --column fare --clip-within 0,500 --max-rows 5
     --budget city.ledger --share 0.05 -o clip.parquet[/bold]. Then [bold]--clip clip.parquet[/bold] takes it.
     """
-    from leastnoise.curator.queries.clip_question import ClipQuestion
+    from leastnoise.curator.queries.suggestions import ClipQuestion
 
     ask = dict(typed.sections["ask"])
     within, levels = ask.pop("clip_within", None), ask.pop("levels", None)

@@ -15,14 +15,15 @@ from leastnoise._support import validation
 from leastnoise._support.calls import explained
 from leastnoise._support.text import printable
 from leastnoise._support.validation import Number
-from leastnoise.curator import dataset, private_check, public_join, suggest, transform
+from leastnoise.curator import dataset, private_check, public_join, transform
 from leastnoise.curator.budget import Budget
 from leastnoise.curator.budget.terms import Share
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.description import escaped, shortened
 from leastnoise.curator.engines.files import PLAIN, CsvLayout
 from leastnoise.curator.engines.sources import open_source
-from leastnoise.curator.queries.clip_question import USUAL_LEVELS, ClipQuestion
+from leastnoise.curator.queries import suggestions
+from leastnoise.curator.queries.suggestions import USUAL_LEVELS, ClipQuestion
 from leastnoise.curator.questions import Questions
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.rows.columns import CleanRows, check_missing, check_types, parsed, typed_before, unknown_column
@@ -303,7 +304,7 @@ class Table(Questions):
         request = PrivacyRequest(epsilon=epsilon, delta=delta, budget=budget, share=share, note=note)
         later = {"for_epsilon": for_epsilon, "for_delta": for_delta, "for_share": for_share}
         asked = {"keys": keys, "nulls": nulls, "request": request, **later}
-        return suggest.suggest_limits(self._data, by, **asked)
+        return suggestions.suggest_limits(self._data, by, **asked)
 
     def suggest_clip(
         self,

@@ -17,10 +17,9 @@ from typing import Any
 from markupsafe import Markup
 
 from leastnoise import errors
-from leastnoise.curator.queries.clip_question import ClipQuestion
 from leastnoise.curator.queries.query import Query
+from leastnoise.curator.queries.suggestions import ClipQuestion, limit_question
 from leastnoise.curator.request import PrivacyRequest
-from leastnoise.curator.suggest import limit_question
 from leastnoise.jobs.fields import LIMITS, SECTIONS
 from leastnoise.jobs.file import Job
 from leastnoise.jobs.questions import QUESTIONS
