@@ -2,6 +2,8 @@
 
 Opening it reads and checks every entry. Each later look checks that the last entry it saw is still there as it was, and
 every one since; the table `head` repeats the last number and hash, so that cutting off the tail shows too.
+An older copy of all of it, put in its place while nobody has it open, is a sound ledger: where its users must not be
+able to do that, keep it on a server.
 
 It is kept in a file (`sqlite_store.py`) or on a server (`postgres_store.py`). A store begins a transaction, reads,
 appends one entry, and commits; it decides nothing. What the entries say, and which may follow, is one code over both

@@ -85,7 +85,8 @@ class Cost(NamedTuple):
         return Cost(*(max(part, math.ceil(share * cap)) if part else 0 for part, cap in pairs))
 
     def draws_less(self, share: Fraction, caps: Cost) -> bool:
-        """Whether it draws on a cap, and on less of it than that share, rounded down."""
+        """Whether it draws on a cap, and on less of it than that share: rounded down, so that a release which takes
+        exactly that much, in whole atoms, is not refused."""
         pairs = zip(self, caps, strict=True)
         return any(0 < part < math.floor(share * cap) for part, cap in pairs)
 
