@@ -22,7 +22,7 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Release:
     domain = Domain(("zone", "hour"), (Keys(("park", "port", "mall")), IntegerRange(0, 24)))
     truth = np.repeat([0, 400, 90], 24)
     noisy = np.round(truth + 50 * np.random.default_rng(1).standard_normal(72)).astype(np.int64)
-    made = Release(values=noisy, noise=Noise.of("gaussian", sigma=50.0), domain=domain, kind="count")
+    made = Release.of(noisy, Noise.of("gaussian", sigma=50.0), domain=domain, kind="count")
     made.save("table.parquet")
     return made
 

@@ -24,7 +24,7 @@ SEASON = 1 + 0.08 * np.sin(np.arange(12) * math.tau / 12)
 
 def released(truth: Any, domain: Domain | None, seed: int, sigma: float = 218.5) -> Release:
     noisy = np.round(np.ravel(truth) + sigma * np.random.default_rng(seed).standard_normal(np.size(truth)))
-    return Release(values=noisy.astype(np.int64), noise=Noise.of("gaussian", sigma=sigma), domain=domain, kind="count")
+    return Release.of(noisy.astype(np.int64), Noise.of("gaussian", sigma=sigma), domain=domain, kind="count")
 
 
 def rmse(values: Any, truth: Any) -> float:

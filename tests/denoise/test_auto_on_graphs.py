@@ -116,7 +116,7 @@ def test_its_figure_is_honest_on_a_graph() -> None:
 
 def test_a_release_is_denoised_on_its_graph() -> None:
     y = np.array([3, -2, 0, 1, -4, 60, 55, 70] * 20)
-    release = Release(values=y, noise=Noise("laplace", 4.0, 1.0), kind="count")
+    release = Release.of(y, Noise("laplace", 4.0, 1.0), kind="count")
     made = release.denoise(graph=Graph.grid((8, 20)))
     assert (made.values >= 0).all()
     assert made.rmse is not None

@@ -25,7 +25,7 @@ Y = np.array([12.0, -3.0, 0.0, 5.0, -1.0, 40.0, 2.0, 1.0])
 
 def counts(kind: str = "count", mechanism: Any = "gaussian") -> Release:
     domain = Domain(("place",), (Keys(tuple("abcdefgh")),))
-    return Release(values=Y.astype(np.int64), noise=Noise(mechanism, 2.0, 1.0), kind=kind, domain=domain)
+    return Release.of(Y.astype(np.int64), Noise(mechanism, 2.0, 1.0), kind=kind, domain=domain)
 
 
 def test_a_release_denoises_itself_and_keeps_its_domain() -> None:

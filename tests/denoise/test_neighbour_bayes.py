@@ -194,7 +194,7 @@ def test_the_size_of_the_graph_must_fit() -> None:
 
 def test_a_release_of_counts_says_that_they_are() -> None:
     y = np.array([3, -2, 0, 1, -4, 60, 55, 70] * 20)
-    release = Release(values=y, noise=Noise("gaussian", 4.0, 1.0), kind="count")
+    release = Release.of(y, Noise("gaussian", 4.0, 1.0), kind="count")
     made = release.denoise("neighbour_bayes", graph=Graph.path(160))
     assert made.parameters["support"] == "nonnegative"
     assert (made.values >= 0).all()

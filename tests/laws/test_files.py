@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 import leastnoise as ln
 import saved_releases
+from described_records import described
 from leastnoise import errors
 from leastnoise.releases import file_format, records
 
@@ -94,9 +95,9 @@ def reached(facts: Any, path: tuple[Any, ...]) -> Any:
 
 def read(name: str, facts: dict[str, Any]) -> Any:
     made = KINDS()[name]
-    decoder = records.Decoder("r.parquet")
+    decoder = records.Decoder("r.parquet", made._file_table())
     try:
-        return type(made)._loaded(facts, made._file_table(), decoder)
+        return type(made)._loaded(facts, decoder)
     except errors.NotOurs:
         raise
     except Exception as problem:  # as `load` has it
@@ -134,8 +135,8 @@ def test_a_file_with_any_fact_removed_renamed_or_retyped_is_refused(name: str, d
 
 def nullable(name: str, path: tuple[Any, ...]) -> bool:
     """Whether the format has null for this fact, too."""
-    described = type(KINDS()[name])._described()
-    words = [fields[path[-1]] for fields in described.values() if path[-1] in fields]
+    records_held = described(type(KINDS()[name]))
+    words = [fields[path[-1]] for fields in records_held.values() if path[-1] in fields]
     return any("null" in word.split(" or ") for word in words) or any(word == "key" for word in words)
 
 

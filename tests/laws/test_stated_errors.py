@@ -16,7 +16,7 @@ from leastnoise._support.text import about, rounded
 from leastnoise.domain import Steps
 from leastnoise.privacy.distributions import Gaussian, Laplace
 from leastnoise.releases.mean import MeanRelease, half_widths
-from leastnoise.releases.quantile_histogram import HistogramQuantiles, moments, rank_error
+from leastnoise.releases.quantile_readings import HistogramQuantiles, moments, rank_error
 from leastnoise.testing import seeded
 from leastnoise.workload.ordered import prefix_strategy
 
@@ -114,8 +114,8 @@ def test_the_rank_of_a_quantile_is_off_by_no_more_than_is_told(level: float, spr
     with seeded(3):
         for _ in range(tries):
             parts = ln.release(rows, sensitivity=1, l1_sensitivity=1, epsilon=0.5, **kind)
-            found = HistogramQuantiles(parts, Steps(0.0, float(steps), steps))
-            place = min(int(found.values((level,))[0, 0]), steps - 1)
+            found = HistogramQuantiles(levels=(level,), steps=Steps(0.0, float(steps), steps))
+            place = min(int(found.found({"counts": parts.blocks["value"]})[0, 0]), steps - 1)
             held += bool(below[place] - wanted <= most and wanted - below[place + 1] <= most)
     assert held > 0.895 * tries
 

@@ -168,7 +168,7 @@ def test_intervals_hold_given_that_the_bin_shows() -> None:
     for truth in (9, 13, 15, 18, 60):
         drawn = truth + rng.geometric(success, 4_000_000) - rng.geometric(success, 4_000_000)
         shown = drawn[drawn >= cut.at_least][:40_000]
-        made = Release(values=shown, noise=Noise("laplace", cut.scale, 1.0), threshold=cut.at_least)
+        made = Release.of(shown, Noise("laplace", cut.scale, 1.0), threshold=cut.at_least)
         low, high = made.interval(0.95)
         held = float(((low <= truth) & (truth <= high)).mean())
         print(f"{truth}: {shown.size} shown, {100 * held:.2f} %")

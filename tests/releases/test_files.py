@@ -64,8 +64,11 @@ def test_files_bring_everything_back(first: Any, second: Any, tmp_path: Path) ->
     back = ln.load(tmp_path / "r.parquet")
     assert isinstance(back, ln.Release)
     for field in dataclasses.fields(r):
-        mine, theirs = getattr(r, field.name), getattr(back, field.name)
-        assert np.array_equal(mine, theirs) if field.name == "values" else mine == theirs, field.name
+        if field.name != "blocks":
+            assert getattr(r, field.name) == getattr(back, field.name), field.name
+    mine, theirs = r.blocks["value"], back.blocks["value"]
+    assert np.array_equal(mine.numbers, theirs.numbers)
+    assert (mine.axes, mine.noise, mine.unit) == (theirs.axes, theirs.noise, theirs.unit)
     assert back.values.dtype == r.values.dtype
 
 
@@ -120,7 +123,7 @@ def test_anyone_can_read_the_file_without_us(tmp_path: Path) -> None:
     frame = pd.read_parquet(tmp_path / "r.parquet")
     assert frame["value"].tolist() == r.values.tolist()
     facts = json.loads(pq.read_schema(tmp_path / "r.parquet").metadata[b"leastnoise"])
-    assert facts["noise"]["scale"] == r.scale
+    assert facts["blocks"]["value"]["noise"]["scale"] == r.scale
     assert facts["provenance"]["guarantee"]["type"] == "GaussianDP"
 
 
@@ -152,20 +155,20 @@ EDITED = "edited or damaged"
         ({"format": "one"}, "not written by"),
         ({"what": "picture"}, "picture"),
         ({"colour": "blue"}, "colour"),
-        ({"noise": {"colour": "blue"}}, "colour"),
+        ({"blocks": {"value": {"noise": {"colour": "blue"}}}}, "colour"),
         ({"provenance": {"l1_sensitivity": MISSING}}, "lacks l1_sensitivity"),
-        ({"noise": MISSING}, "lacks noise"),
-        ({"noise": 3}, EDITED),
-        ({"noise": {"mechanism": "cauchy"}}, EDITED),
-        ({"noise": {"scale": "1"}}, EDITED),
-        ({"noise": {"scale": True}}, EDITED),
-        ({"noise": {"scale": math.nan}}, EDITED),
-        ({"noise": {"scale": 0}}, EDITED),
-        ({"noise": {"scale": 2**70}}, EDITED),
-        ({"noise": {"scale": 10**400}}, EDITED),
-        ({"noise": {"grid": -1}}, EDITED),
-        ({"kind": 3}, EDITED),
-        ({"threshold": 1.5}, EDITED),
+        ({"blocks": {"value": {"noise": MISSING}}}, "lacks noise"),
+        ({"blocks": {"value": {"noise": 3}}}, EDITED),
+        ({"blocks": {"value": {"noise": {"mechanism": "cauchy"}}}}, EDITED),
+        ({"blocks": {"value": {"noise": {"scale": "1"}}}}, EDITED),
+        ({"blocks": {"value": {"noise": {"scale": True}}}}, EDITED),
+        ({"blocks": {"value": {"noise": {"scale": math.nan}}}}, EDITED),
+        ({"blocks": {"value": {"noise": {"scale": 0}}}}, EDITED),
+        ({"blocks": {"value": {"noise": {"scale": 2**70}}}}, EDITED),
+        ({"blocks": {"value": {"noise": {"scale": 10**400}}}}, EDITED),
+        ({"blocks": {"value": {"noise": {"grid": -1}}}}, EDITED),
+        ({"reading": {"kind": 3}}, EDITED),
+        ({"reading": {"type": "Selected", "with_total": False, "threshold": 1.5}}, EDITED),
         ({"provenance": {"created_at": "yesterday"}}, EDITED),
         ({"provenance": {"created_at": 2026}}, EDITED),
         ({"provenance": {"id": '"]); print("0123456789abcdef'}}, EDITED),
@@ -207,10 +210,10 @@ def test_strange_files_are_refused(change: Any, words: str, tmp_path: Path) -> N
         ("mean", {"reading": {"within": [5, 0]}}),
         ("mean", {"reading": {"half_range": 0}}),
         ("mean", {"reading": {"column": 5}}),
-        ("quantile", {"levels": [2]}),
-        ("quantile", {"levels": "0.5"}),
-        ("quantile", {"found": {"type": "guess"}}),
-        ("quantile", {"found": None}),
+        ("quantile", {"reading": {"levels": [2]}}),
+        ("quantile", {"reading": {"levels": "0.5"}}),
+        ("quantile", {"reading": {"type": "guess"}}),
+        ("quantile", {"reading": None}),
         ("sparse", {"domain_size": -5}),
         ("sparse", {"domain_size": "many"}),
         ("sparse", {"thresholding": "count"}),
@@ -222,8 +225,9 @@ def test_strange_files_are_refused(change: Any, words: str, tmp_path: Path) -> N
         ("estimate", {"risk": "small"}),
         ("estimate", {"risk": -1}),
         ("estimate", {"posterior_std": [1]}),
-        ("estimate", {"shape": [2]}),
-        ("estimate", {"shape": [2.5]}),
+        ("estimate", {"values": {"shape": [2]}}),
+        ("estimate", {"values": {"shape": [2.5]}}),
+        ("estimate", {"noisy": {"column": "other"}}),
         ("estimate", {"provenance": {"id": "x' or 1"}}),
     ],
 )

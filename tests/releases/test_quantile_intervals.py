@@ -22,7 +22,7 @@ def test_a_quantile_lies_inside_its_own_interval(mechanism: str) -> None:
         for made in (draw() for _ in range(30)):
             for confidence in (0.5, 0.95):
                 low, high = made.interval(confidence)
-                first, last = made.found.interval(made.levels, confidence)
+                first, last = (end[0] for end in made.reading.ends(made.blocks, confidence))
                 assert ((low <= made.values) & (made.values <= high)).all()
                 assert ((low <= first) & (last <= high)).all()
                 outside += int(((made.values < first) | (made.values > last)).sum())

@@ -111,7 +111,7 @@ def test_total_takes_positions_masks_slices_and_keys() -> None:
 
 def test_a_release_is_frozen_to_the_last_value() -> None:
     r = made()
-    with pytest.raises(dataclasses.FrozenInstanceError):
+    with pytest.raises((AttributeError, TypeError)):
         r.noise = Noise("gaussian", 1.0)  # type: ignore[misc]
     with pytest.raises(dataclasses.FrozenInstanceError):
         r.noise.scale = 0.0  # type: ignore[misc]

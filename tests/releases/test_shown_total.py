@@ -7,7 +7,7 @@ import pytest
 
 import leastnoise as ln
 from leastnoise.releases.noise import Noise
-from leastnoise.releases.other_keys import total_of
+from leastnoise.releases.selected import total_of
 from leastnoise.testing import seeded
 
 
@@ -17,8 +17,6 @@ def test_the_total_of_bins_that_show_holds_and_is_narrower_than_their_intervals(
 ) -> None:
     """Of 60 tables at 95 % more than 12 miss with probability below 1e-5, however the truth lies to the threshold."""
     chance = np.random.default_rng(7)
-    with seeded(1):
-        made = ln.release(np.arange(3), sensitivity=1, epsilon=1, delta=1e-6)
     for truth in (np.full(100, threshold - 2), np.full(100, 20 * threshold), np.round(500 / np.arange(1, 100))):
         missed = 0
         for _ in range(60):
@@ -31,10 +29,10 @@ def test_the_total_of_bins_that_show_holds_and_is_narrower_than_their_intervals(
             shown = truth + noise >= threshold
             values = (truth + noise)[shown].astype(np.int64)
             kind = Noise(mechanism, scale, 1.0)  # type: ignore[arg-type]
-            total = replace(made, values=values, noise=kind, threshold=threshold).total()
+            total = ln.Release.of(values, kind, threshold=threshold).total()
             missed += not total.low <= truth[shown].sum() <= total.high
         assert missed <= 12
-    low, high = replace(made, values=values, noise=kind, threshold=threshold).interval(0.95, simultaneous=True)
+    low, high = ln.Release.of(values, kind, threshold=threshold).interval(0.95, simultaneous=True)
     assert total.high - total.low < 0.6 * (high - low).sum()
 
 
@@ -51,9 +49,8 @@ def test_noise_of_what_shows_varies_no_more_than_noise(noise: Noise) -> None:
         mean = weights @ places[start:]
         assert np.sqrt(weights @ (places[start:] - mean) ** 2) <= noise.std * (1 + 1e-9)
     with seeded(1):
-        made = ln.release(np.arange(3), sensitivity=1, epsilon=1, delta=1e-6)
-        whole = replace(ln.release([900], sensitivity=1, epsilon=1, delta=1e-6), kind="count")
-    shown = replace(made, values=np.array([40, 50, 60]), noise=noise, threshold=22, kind="count")
+        whole = ln.release(np.array([900]), sensitivity=1, epsilon=1, delta=1e-6)
+    shown = ln.Release.of(np.array([40, 50, 60]), noise, threshold=22, kind="count", provenance=whole.provenance)
     assert shown.total().std == pytest.approx(noise.std * np.sqrt(3))
-    others = shown.others(replace(whole, provenance=replace(made.provenance, query=total_of(""))))
+    others = shown.others(replace(whole, provenance=replace(whole.provenance, query=total_of(""))))
     assert others.std == pytest.approx(np.hypot(whole.std, shown.total().std))

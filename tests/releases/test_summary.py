@@ -123,9 +123,7 @@ def test_shares_lie_in_their_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
         held, length = np.zeros(5), 0.0
         for _ in range(4000):
             noise = np.array([draw_one(mechanism, rng) for _ in truth])
-            release = ln.Release(
-                values=truth + noise, noise=ln.releases.Noise(mechanism, 8.0, 1.0), provenance=Provenance()
-            )
+            release = ln.Release.of(truth + noise, ln.releases.Noise(mechanism, 8.0, 1.0), provenance=Provenance())
             low, high = shared(release).interval(0.95)
             held += (low <= truth / 845) & (truth / 845 <= high)
             length += float((high - low).mean()) / 4000
@@ -143,15 +141,15 @@ def draw_one(mechanism: str, rng: np.random.Generator) -> int:
 
 def test_shares_of_sums_of_both_signs_are_enclosed() -> None:
     noise = ln.releases.Noise("laplace", 2.0, 1.0)
-    release = ln.Release(values=np.array([50, -20, 70]), noise=noise, provenance=Provenance())
+    release = ln.Release.of(np.array([50, -20, 70]), noise, provenance=Provenance())
     made = shared(release, column="v", one_sign=False)
     low, high = made.interval(0.95)
     assert (low < made.values).all()
     assert (made.values < high).all()
     assert made.values[1] < 0
-    negative = ln.Release(values=np.array([-50, -30]), noise=noise, provenance=Provenance())
+    negative = ln.Release.of(np.array([-50, -30]), noise, provenance=Provenance())
     np.testing.assert_allclose(shared(negative, column="v", negative=True).values, [0.625, 0.375])
-    nothing = ln.Release(values=np.array([-3, 2]), noise=noise, provenance=Provenance())
+    nothing = ln.Release.of(np.array([-3, 2]), noise, provenance=Provenance())
     assert np.isnan(shared(nothing).values).all()
 
 

@@ -14,6 +14,7 @@ import leastnoise as ln
 from leastnoise import datasets
 from leastnoise.domain import Domain, Edges, Lattice, Zones, listed, product, with_lattices
 from leastnoise.graphs import Graph
+from leastnoise.releases.selected import Selected
 from leastnoise.testing import seeded
 
 HOSTILE = '</script><img src=x onerror="document.title=1"><!-- & "\u2028\' =1+1'
@@ -33,7 +34,7 @@ def city() -> tuple[Graph, np.ndarray]:
 def _counts(values: Any, domain: Domain | None = None, **asked: Any) -> ln.Release:
     made = ln.release(np.asarray(values, dtype=np.int64), sensitivity=1, **{**PROMISE, **asked})
     provenance = replace(made.provenance, unit="taxi_id", limits={"max_rows": 1})
-    return replace(made, kind="count", domain=domain, provenance=provenance)
+    return ln.Release.of(made.values, made.noise, kind="count", domain=domain, provenance=provenance)
 
 
 def _table() -> Any:
@@ -65,7 +66,8 @@ def found_cells() -> ln.Release:
     lattice = Lattice("lon", "lat", 0.01)
     found = [lattice.cell(10.005 + x / 100, 59.905 + y / 100) for x, y in CELLS]
     domain = with_lattices(listed(("cell",), found), {"cell": lattice})
-    return replace(_counts(400 / (1.0 + np.arange(len(found)))), domain=domain, threshold=15)
+    made = _counts(400 / (1.0 + np.arange(len(found))))
+    return replace(made, domain=domain, reading=Selected(kind="count", threshold=15))
 
 
 CELLS = [(x, y) for x in range(6) for y in range(5) if (x, y) != (3, 2)] + [(9, 7)]
@@ -105,8 +107,7 @@ def overlapping() -> ln.Release:
 
 
 def real() -> ln.Release:
-    made = ln.release(np.linspace(-300.0, 300.0, 100), sensitivity=1.0, **PROMISE)
-    return replace(made, kind="vector")
+    return ln.release(np.linspace(-300.0, 300.0, 100), sensitivity=1.0, **PROMISE)
 
 
 def junctions() -> ln.Release:

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 import leastnoise as ln
+from described_records import described
 from leastnoise.releases import file_format
 from leastnoise.testing import seeded
 
@@ -94,7 +95,7 @@ def every_kind() -> dict[str, Any]:
 
 def written_format() -> dict[str, Any]:
     """What files hold, by the kind of release that they say they are of, and by record."""
-    return {what: kind._described() for what, kind in sorted(file_format.KINDS.items())}
+    return {what: described(kind) for what, kind in sorted(file_format.KINDS.items())}
 
 
 def main() -> None:

@@ -104,7 +104,7 @@ def _heading(name: str) -> str:
 
 def _without_others(made: Any, found: pa.Table) -> tuple[pa.Table, list[Any]]:
     """The rows of keys, and the row of all other keys as people read it, if there is one."""
-    from leastnoise.releases.other_keys import LABEL
+    from leastnoise.releases.selected import LABEL
 
     if getattr(made, "all_keys", None) is None:
         return found, []

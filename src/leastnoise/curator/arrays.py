@@ -103,7 +103,7 @@ def release(
     with np.errstate(all="ignore"):  # a caller's numpy.seterr must not make an error of a value
         noisy = _noisy(private, decided.plan)
     made = provenance_of(decided.plan, receipt)
-    return Release(values=noisy, noise=noise_of(decided.plan), provenance=made, domain=bins)
+    return Release.of(noisy, noise_of(decided.plan), provenance=made, domain=bins)
 
 
 def release_sparse(

@@ -11,8 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from leastnoise._support.text import rounded
 from leastnoise.curator.budget.charge import Charge
 from leastnoise.curator.budget.kinds import OtherKind
@@ -28,10 +26,8 @@ from leastnoise.releases.column_labels import column_words, labelled_in_words, r
 from leastnoise.releases.left_out import LeftOut, unknown_in_words
 from leastnoise.releases.mean import centred as centred_note
 from leastnoise.releases.mean import half_widths
-from leastnoise.releases.measure import Measure
 from leastnoise.releases.provenance import Provenance
-from leastnoise.releases.ratio import ShareRelease
-from leastnoise.releases.summary import SummaryRelease
+from leastnoise.releases.summary import PLAIN, SummaryRelease
 from leastnoise.releases.table_set import table_name
 from leastnoise.workload import NoisyTables
 from leastnoise.workload.tables_noise import TablesNoise
@@ -252,9 +248,9 @@ def of_summary(
     plan, lines = decided.plan, []
     first = replace(next(iter(typical.values())), provenance=Provenance(labels=labels))
     for figure in first.figures:
-        one, halves = first[figure.name], {rows: _half(made, figure.name) for rows, made in typical.items()}
-        varies = isinstance(one, Measure)  # with the rows
-        fixed, share = None if varies else float(halves[SOME_ROWS[0]]), isinstance(one, ShareRelease)
+        halves = {rows: _half(made, figure.name) for rows, made in typical.items()}
+        varies, share = figure.kind not in PLAIN, figure.kind == "share"  # with the rows; with those of all bins
+        fixed = None if varies else float(halves[SOME_ROWS[0]])
         lines.append(FigureExpectation(figure.name, first.meaning(figure), fixed, halves if varies else {}, share))
     return SummaryExpectation(
         mechanism=plan.mechanism,
@@ -270,8 +266,7 @@ def of_summary(
 def _half(made: SummaryRelease, name: str) -> float:
     one = made[name]
     low, high = one.interval(0.95)
-    enough = np.asarray(getattr(one, "enough", np.ones(made.bins, dtype=bool)))
-    return float(high[0] - low[0]) / 2 if enough[0] else math.nan
+    return float(high[0] - low[0]) / 2 if one.enough[0] else math.nan
 
 
 # A set of tables

@@ -210,7 +210,7 @@ def _below(plane: labels.Plane) -> tuple[list[tuple[float, str]] | None, bool]:
 
 def quantiles(of: QuantileRelease, confidence: Number) -> Picture:
     """A row for each group, with a dot for each level and a line, its interval; what cannot be told is named."""
-    shown, count = levels_drawn(of.levels), min(of.found.groups, MAX_GROUPS_DRAWN)
+    shown, count = levels_drawn(of.levels), min(of.groups, MAX_GROUPS_DRAWN)
     values, low, high = (end[:count, shown] for end in (of.values, *of.interval(confidence)))
     offsets = (np.arange(len(shown)) - (len(shown) - 1) / 2) * 0.8 / len(shown)
     places = np.arange(float(count))[:, None] + offsets
@@ -258,7 +258,7 @@ def summary(of: SummaryRelease, confidence: Number) -> list[Picture]:
 def _in_words(release: QuantileRelease, shown: list[int], count: int, confidence: Number) -> str:
     levels = ", ".join(f"{release.levels[place]:g}" for place in shown)
     lines = f" {captions.intervals(release, confidence)}" if release.has_intervals else ""
-    some = "" if count == release.found.groups else f" The first {count} of {release.found.groups:,} groups."
+    some = "" if count == release.groups else f" The first {count} of {release.groups:,} groups."
     fewer = "" if len(shown) == len(release.levels) else f" {len(shown)} of {len(release.levels):,} levels."
     return f"Quantiles at {levels}.{lines}{fewer}{some}"
 

@@ -69,12 +69,12 @@ class Overall(NamedTuple):
 class Block:
     """Noisy numbers over some axes, each with noise of its own.
 
-    noise: of one of the numbers. unit: what one of them is worth.
+    noise: of one of the numbers; None: they were drawn, and nothing was added. unit: what one of them is worth.
     """
 
     numbers: Values
     axes: tuple[str, ...]
-    noise: Noise
+    noise: Noise | None
     unit: float = 1.0
 
     def __post_init__(self) -> None:
@@ -89,9 +89,16 @@ class Block:
         return self.numbers if self.unit == 1 else np.asarray(self.numbers * self.unit)
 
     @property
+    def number_noise(self) -> Noise:
+        """The noise of one number."""
+        if self.noise is None:
+            raise TypeError("these numbers were drawn: no noise was added to them")
+        return self.noise
+
+    @property
     def value_noise(self) -> Noise:
         """The noise of one value."""
-        return self.noise.times(self.unit)
+        return self.number_noise.times(self.unit)
 
 
 Blocks = Mapping[str, Block]
@@ -109,9 +116,9 @@ class ReadingText(NamedTuple):
     noun: str
     label: str | None
     first_sentence: str
-    noisy_number: str
-    divisor: str
-    why_not_denoised: str
+    noisy_number: str = "a value"
+    divisor: str = ""
+    why_not_denoised: str = ""
 
 
 class Reading(ABC):
@@ -130,16 +137,20 @@ class Reading(ABC):
         """The blocks that it is computed from; the first has a number for each of its values."""
 
     @abstractmethod
-    def values(self, blocks: Blocks) -> NDArray[np.float64]:
+    def values(self, blocks: Blocks) -> Values:
         """The statistic, bin by bin; not a number (NaN) where it is not `reliable`."""
 
-    @abstractmethod
     def reliable(self, blocks: Blocks) -> NDArray[np.bool_]:
         """Whether it can be told, bin by bin. The rule reads nothing that is not published."""
+        return np.ones(blocks[self.needs[0]].numbers.size, dtype=bool)
 
     @abstractmethod
     def interval(self, blocks: Blocks, confidence: float) -> Interval:
         """Where the truth lies with this confidence, each bin by itself."""
+
+    def value_noise(self, blocks: Blocks) -> Noise:
+        """The noise of what each value is mostly made of."""
+        return blocks[self.needs[0]].value_noise
 
     def columns(self, blocks: Blocks) -> dict[str, Any]:
         """What stands beside value, low and high in a frame."""

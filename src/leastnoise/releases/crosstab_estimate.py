@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from leastnoise import errors
 from leastnoise._support.calls import explained
-from leastnoise._support.immutable import Frozen
 from leastnoise._support.text import about, digits_beside, rounded
 from leastnoise._support.validation import Number
 from leastnoise.domain import Axis, Domain
@@ -20,7 +19,7 @@ from leastnoise.privacy.noise_plan import Mechanism
 from leastnoise.releases import records
 from leastnoise.releases.columns import key_columns
 from leastnoise.releases.estimate import KEPT
-from leastnoise.releases.file_format import Saved, column_of
+from leastnoise.releases.file_format import Saved
 from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.risk_limits import RmseLimit
 from leastnoise.releases.table_set import Cells, Table, TableSet, in_shapes, long_table, table_name
@@ -72,7 +71,6 @@ class CrosstabsEstimate(TableSet, Saved):
 
     kind: ClassVar[str] = "tables estimate"
     _what = "tables estimate"
-    _in_columns = Frozen(blocks="value", noisy="noisy")
 
     def _fits(self) -> dict[str, bool]:
         tables = set(self.tables)
@@ -102,14 +100,14 @@ class CrosstabsEstimate(TableSet, Saved):
         )
 
     @classmethod
-    def _loaded(cls, facts: dict[str, Any], table: pa.Table, decoder: records.Decoder) -> CrosstabsEstimate:
+    def _loaded(cls, facts: dict[str, Any], decoder: records.Decoder) -> CrosstabsEstimate:
         """What was saved."""
-        fields = decoder.fields(cls, facts, without=cls._in_columns)
+        fields = decoder.fields(cls, facts)
         axes, names = fields["axes"], fields["workload"].blocks
         shapes = {block: tuple(axes[column].size for column in block) for block in names}
         arrays: dict[str, Any] = {
-            field: in_shapes(column_of(table, column).astype(np.float64), shapes)
-            for field, column in cls._in_columns.items()
+            field: in_shapes(records.column_of(decoder.columns, column).astype(np.float64), shapes)
+            for field, column in {"blocks": "value", "noisy": "noisy"}.items()
         }
         found = cls(**fields, **arrays)
         decoder.check(found)
@@ -408,4 +406,5 @@ class StatedRisks:
         return self.by_table[table]
 
 
-records.HINTS |= {(CrosstabsEstimate, "risks"): StatedRisks, (CrosstabsEstimate, "make_integers"): None}
+records.HINTS |= {(CrosstabsEstimate, "risks"): StatedRisks}
+records.HINTS |= {(CrosstabsEstimate, name): None for name in ("blocks", "noisy", "make_integers")}

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from leastnoise._support import validation
 from leastnoise._support.calls import explained
-from leastnoise._support.immutable import Frozen
 from leastnoise._support.text import rounded
 from leastnoise._support.validation import Number
 from leastnoise.domain import Axis
@@ -26,7 +25,7 @@ from leastnoise.privacy.noise_plan import Mechanism
 from leastnoise.releases import records, views
 from leastnoise.releases.block import Total
 from leastnoise.releases.crosstab_table import CrosstabTable, sums_in_words
-from leastnoise.releases.file_format import Saved, column_of
+from leastnoise.releases.file_format import Saved
 from leastnoise.releases.noise import NEGLIGIBLE, Noise
 from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.table_set import (
@@ -74,7 +73,6 @@ class CrosstabsRelease(TableSet, Saved):
 
     kind: ClassVar[str] = "tables"
     _what = "tables release"
-    _in_columns = Frozen(integers="integer")
 
     def _fits(self) -> dict[str, bool]:
         return {
@@ -93,11 +91,13 @@ class CrosstabsRelease(TableSet, Saved):
         return long_table(names, {"integer": [*self.integers.values(), *strategies.values()]})
 
     @classmethod
-    def _loaded(cls, facts: dict[str, Any], table: pa.Table, decoder: records.Decoder) -> CrosstabsRelease:
+    def _loaded(cls, facts: dict[str, Any], decoder: records.Decoder) -> CrosstabsRelease:
         """What was saved."""
-        fields = decoder.fields(cls, facts, without=cls._in_columns)
+        fields = decoder.fields(cls, facts)
         stored = decoder.value(StoredWorkload, facts["workload"], "workload")
-        workload, values = stored.with_strategies(fields["workload"], np.asarray(column_of(table, "integer")))
+        workload, values = stored.with_strategies(
+            fields["workload"], np.asarray(records.column_of(decoder.columns, "integer"))
+        )
         shapes = {workload.table(name): workload.block_shape(workload.table(name)) for name in fields["scales"]}
         found = cls(**{**fields, "workload": workload, "integers": in_shapes(values.astype(np.int64), shapes)})
         decoder.check(found)
@@ -138,9 +138,9 @@ class CrosstabsRelease(TableSet, Saved):
         """The table over these columns, in any order; () is the total."""
         table = self._known_table(columns)
         values = self.workload.table_of(self.blocks, table)
-        return CrosstabTable(
-            values=values.ravel(),
-            noise=Noise.of(self.mechanism, sigma=self.std[table]),
+        return CrosstabTable.of(
+            values.ravel(),
+            Noise.of(self.mechanism, sigma=self.std[table]),
             provenance=self.provenance,
             domain=self._domain(table),
             kind="count" if self.weight is None else "sum",
@@ -242,3 +242,6 @@ class CrosstabsRelease(TableSet, Saved):
     def _line(self, table: Table) -> str:
         name, cells = table_name(table, self.provenance.labels), self.workload.cells_of(table)
         return f"{name}: {cells:,} x std {rounded(self.std[table])}"
+
+
+records.HINTS[CrosstabsRelease, "integers"] = None  # they are in a column, one block below the other

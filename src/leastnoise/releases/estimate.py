@@ -12,9 +12,10 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leastnoise import errors
 from leastnoise._support import validation
@@ -26,14 +27,10 @@ from leastnoise.releases import average_coverage, records, risk_limits
 from leastnoise.releases.average_coverage import NoiseKept
 from leastnoise.releases.block import BinPromise, EstimateInterval
 from leastnoise.releases.columns import key_columns
-from leastnoise.releases.file_format import column_of
 from leastnoise.releases.noise import Noise
 from leastnoise.releases.provenance import SEEDED_WARNING, Provenance, of_arrays
 from leastnoise.releases.published import Published
 from leastnoise.releases.risk_limits import RmseLimit
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 KEPT = 1e-6  # of the noise's standard deviation: what moved less was not moved
 POWER_LAW = "power law of sizes"  # the method of keys that nobody listed: see `denoise/shown_counts.py`
@@ -46,34 +43,6 @@ class RiskEstimate(NamedTuple):
     risk: float | None
     degrees_of_freedom: float | None
     sure: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredEstimate:
-    """What a file has of an estimate beside its values. beside: what else has a column of its own."""
-
-    noise: Noise
-    provenance: Provenance
-    method: str
-    parameters: Mapping[str, records.Json]
-    description: str
-    risk: records.Overflowing | None
-    degrees_of_freedom: records.Overflowing | None
-    sure: records.Overflowing | None
-    posterior_std: float | None
-    nonnegative: bool
-    noise_kept: float | None
-    domain: Domain | None
-    shape: tuple[int, ...]
-    beside: tuple[Literal["sigma", "std"], ...]
-
-    def _fits(self) -> dict[str, bool]:
-        return {
-            "risk": self.risk is None or self.risk >= 0,
-            "shape": all(size >= 0 for size in self.shape),
-            "posterior_std": self.posterior_std is None or self.posterior_std >= 0,
-            "noise_kept": self.noise_kept is None or 0 <= self.noise_kept <= 1,
-        }
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -117,50 +86,7 @@ class Estimate(Published):
     _what = "estimate"
     _picture = "estimate"
 
-    @classmethod
-    def _described(cls) -> dict[str, dict[str, str]]:
-        return records.described(StoredEstimate)
-
-    def _facts(self) -> dict[str, Any]:
-        """Everything but the values, with what is believed of their errors."""
-        risk, beside = self.estimate_risk(), {"sigma": self.sigmas, "std": self.exact_std}
-        stored = StoredEstimate(
-            noise=self.noise,
-            provenance=self.provenance,
-            method=self.method,
-            parameters=self.parameters,
-            description=self.description,
-            risk=risk.risk,
-            degrees_of_freedom=risk.degrees_of_freedom,
-            sure=risk.sure,
-            posterior_std=self.posterior_std,
-            nonnegative=self.nonnegative,
-            noise_kept=self.noise_kept.known,
-            domain=self.domain,
-            shape=tuple(self.values.shape),
-            beside=tuple(name for name, values in beside.items() if values is not None),  # type: ignore[misc]
-        )
-        found: dict[str, Any] = records.encode(StoredEstimate, stored)
-        return found
-
-    @classmethod
-    def _loaded(cls, facts: dict[str, Any], table: pa.Table, decoder: records.Decoder) -> Estimate:
-        """What was saved."""
-        stored = decoder.record(StoredEstimate, facts)
-        risk = RiskEstimate(stored.risk, stored.degrees_of_freedom, stored.sure)
-        same = ("noise", "provenance", "method", "parameters", "description", "posterior_std", "nonnegative", "domain")
-        found = cls(
-            **{name: getattr(stored, name) for name in same},
-            values=column_of(table, "value").reshape(stored.shape),
-            noisy=column_of(table, "noisy").reshape(stored.shape),
-            sigmas=column_of(table, "sigma").reshape(stored.shape) if "sigma" in stored.beside else None,
-            exact_std=column_of(table, "std") if "std" in stored.beside else None,
-            estimate_risk=lambda: risk,
-            noise_kept=NoiseKept(known=stored.noise_kept),
-        )
-        if found.domain is not None and found.domain.size != found.bins:
-            decoder.refuse("domain")
-        return found
+    _in_columns = Frozen(values="value", noisy="noisy", sigmas="sigma", exact_std="std")
 
     @property
     def bins(self) -> int:
@@ -464,3 +390,57 @@ def _in_words(value: Any) -> str:
     if isinstance(value, (list, tuple)) and all(isinstance(part, str) for part in value):
         return ", ".join(value)
     return str(value)
+
+
+Numbers = NDArray[np.int64] | NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class StoredEstimate:
+    """What a file has of an estimate: what was computed when it was asked is stated there."""
+
+    values: NDArray[np.float64]
+    noisy: Numbers
+    sigmas: NDArray[np.float64] | None
+    exact_std: NDArray[np.float64] | None
+    noise: Noise
+    provenance: Provenance
+    method: str
+    parameters: Mapping[str, records.Json]
+    description: str
+    risk: records.Overflowing | None
+    degrees_of_freedom: records.Overflowing | None
+    sure: records.Overflowing | None
+    posterior_std: float | None
+    nonnegative: bool
+    noise_kept: float | None
+    domain: Domain | None
+
+    def _fits(self) -> dict[str, bool]:
+        return {
+            "risk": self.risk is None or self.risk >= 0,
+            "domain": self.domain is None or self.domain.size == self.values.size,
+            "posterior_std": self.posterior_std is None or self.posterior_std >= 0,
+            "noise_kept": self.noise_kept is None or 0 <= self.noise_kept <= 1,
+        }
+
+    @classmethod
+    def of(cls, estimate: Estimate) -> StoredEstimate:
+        """With what is believed of its errors."""
+        stated = {"noise_kept": estimate.noise_kept.known, **estimate.estimate_risk()._asdict()}
+        arrays = {name: _on_host(getattr(estimate, name)) for name in Estimate._in_columns}
+        same = {f.name: getattr(estimate, f.name) for f in fields(cls) if f.name not in stated | arrays}
+        return cls(**same, **stated, **arrays)
+
+    def estimate(self) -> Estimate:
+        """What was saved."""
+        facts = {f.name: getattr(self, f.name) for f in fields(self)}
+        risk = RiskEstimate(*(facts.pop(name) for name in RiskEstimate._fields))
+        return Estimate(**facts | {"estimate_risk": lambda: risk, "noise_kept": NoiseKept(known=self.noise_kept)})
+
+
+def _on_host(array: Any) -> Any:
+    return None if array is None else as_host(array)
+
+
+records.RECORDS[Estimate] = (StoredEstimate, StoredEstimate.of, StoredEstimate.estimate)

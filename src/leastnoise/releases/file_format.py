@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
-
-import numpy as np
 
 from leastnoise import errors
 from leastnoise._support import files, outputs, parquet
@@ -28,7 +28,7 @@ KINDS: dict[str, type[Saved]] = {}  # by what their files say they are
 
 
 class Saved:
-    """What is kept in a file: a record, some of whose fields are columns that people read."""
+    """What is kept in a file: a record, beside columns that people read. Some of its arrays are among these."""
 
     __slots__ = ()
 
@@ -47,36 +47,34 @@ class Saved:
         """How many rows the columns have."""
         return self.bins
 
-    _what: ClassVar[str]  # the kind of thing that the file says it is
+    _what: ClassVar[str] = ""  # the kind of thing that the file says it is; none: it has no file of its own
+    _in_columns: ClassVar[Mapping[str, str]] = {}  # by the place of an array in the facts, the column that has it
 
     def __init_subclass__(cls, **given: Any) -> None:
         super().__init_subclass__(**given)
-        if "_what" in cls.__dict__:
+        if cls.__dict__.get("_what"):
             KINDS[cls._what] = cls
-
-    _in_columns: ClassVar[Mapping[str, str]] = {}  # by field, the column that has it
-
-    @classmethod
-    def _described(cls) -> dict[str, dict[str, str]]:
-        """What is called how in its files."""
-        return records.described(cls, without=cls._in_columns)
 
     def _file_table(self) -> pa.Table:
         """The columns of the file."""
         raise NotImplementedError
 
     def _facts(self) -> dict[str, Any]:
-        """Everything that is in no column, as JSON holds it."""
-        found: dict[str, Any] = records.encode(type(self), self, without=self._in_columns)
+        """Everything, as JSON holds it; of an array that stands in a column, which column."""
+        facts = records.encode(type(self), self)
+        for place, column in self._in_columns.items():
+            *outer, last = place.split("/")
+            inside = reduce(getitem, outer, facts)
+            if inside[last] is not None:
+                inside[last] = {"column": column, "shape": list(inside[last].shape)}
+        found: dict[str, Any] = records.in_text(facts)
         return found
 
     @classmethod
-    def _loaded(cls, facts: dict[str, Any], table: pa.Table, decoder: records.Decoder) -> Self:
+    def _loaded(cls, facts: dict[str, Any], decoder: records.Decoder) -> Self:
         """What `_facts` and `_file_table` wrote."""
-        columns = {field: column_of(table, name) for field, name in cls._in_columns.items()}
-        found = cls(**decoder.fields(cls, facts, without=cls._in_columns), **columns)
-        decoder.check(found)
-        if found._file_rows != table.num_rows:
+        found: Self = decoder.value(cls, facts, "metadata")
+        if decoder.columns is not None and found._file_rows != decoder.columns.num_rows:
             decoder.refuse("domain")
         return found
 
@@ -98,21 +96,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     if what not in KINDS:
         raise errors.NotOurs(f"{os.fspath(path)!r} holds a {what}, which this version does not know. Upgrade.")
     try:
-        return KINDS[what]._loaded(facts, table, records.Decoder(path))
+        return KINDS[what]._loaded(facts, records.Decoder(path, table))
     except errors.NotOurs:
         raise
     except Exception:  # columns and bins that do not belong together: the file is a stranger's, whatever they raise
         raise errors.NotOurs(f"{os.fspath(path)!r} was edited or damaged: its facts do not fit together.") from None
-
-
-def column_of(table: pa.Table, name: str) -> Any:
-    """A column of numbers of a file, whole: a stranger's may hold anything."""
-    import pyarrow as pa
-
-    column = table[name]
-    if column.null_count or not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-        raise errors.WrongType(f"the column {name} holds no numbers")
-    return np.array(column)
 
 
 def write(path: str | os.PathLike[str], table: pa.Table, *, what: str, facts: dict[str, Any]) -> None:

@@ -41,8 +41,8 @@ from leastnoise._support.validation import Floats
 from leastnoise.domain import Domain, Edges
 from leastnoise.domain.size_classes import BIN_STARTS, MOST_ROWS, OCTAVES, ROW_STARTS, WIDE
 from leastnoise.privacy.sensitivity import ChosenLimit, Limits
-from leastnoise.releases import limit_errors, records, unit_size_fit, unit_spread_fit, views
-from leastnoise.releases.file_format import Saved, column_of
+from leastnoise.releases import limit_errors, unit_size_fit, unit_spread_fit, views
+from leastnoise.releases.file_format import Saved
 from leastnoise.releases.frames import Frames, Spreadsheets
 from leastnoise.releases.limit_errors import MUCH, PLAUSIBLE, AskedNoise, LimitErrors, kept_in_words
 from leastnoise.releases.noise import Noise, Noisy
@@ -129,6 +129,7 @@ class LimitSuggestion(Promised, Noisy, Frames, Spreadsheets, Saved):
 
     kind: ClassVar[str] = "limits"
     _what = "limit suggestion"
+    _in_columns = Frozen({"components/blocks/value/numbers": "value"})
     _picture: ClassVar[str] = "limits"  # the function of `leastnoise.plot` that draws it
 
     def _fits(self) -> dict[str, bool]:
@@ -209,7 +210,7 @@ class LimitSuggestion(Promised, Noisy, Frames, Spreadsheets, Saved):
         ends = Edges((*map(float, ROW_STARTS), float(2 * MOST_ROWS)))
         values = self.layout.part(self.components.values, "rows")
         domain = Domain(("rows of a unit",), (ends,))
-        return Release(values=values, noise=noise, provenance=self.provenance, domain=domain, kind="count")
+        return Release.of(values, noise, provenance=self.provenance, domain=domain, kind="count")
 
     @cached_property
     def _fit(self) -> Fit:
@@ -306,16 +307,3 @@ class LimitSuggestion(Promised, Noisy, Frames, Spreadsheets, Saved):
 
         kinds = [kind for kind, size, _ in self.layout.histograms for _ in range(size)]
         return pa.table({"histogram": kinds, "value": self.components.values})
-
-    def _facts(self) -> dict[str, Any]:
-        """All but the counts, which stand in a column."""
-        found = Saved._facts(self)
-        del found["components"]["values"]
-        return found
-
-    @classmethod
-    def _loaded(cls, facts: dict[str, Any], table: pa.Table, decoder: records.Decoder) -> LimitSuggestion:
-        """What was saved: the counts are put where they belong."""
-        facts["components"]["values"] = column_of(table, "value").tolist()
-        found: LimitSuggestion = decoder.record(cls, facts)
-        return found

@@ -13,7 +13,6 @@ noise alone, so it tells nothing that is not public. (A group without rows passe
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,11 +30,11 @@ from leastnoise.privacy.noise_sums import RatioNoise
 from leastnoise.releases import ratio_interval
 from leastnoise.releases.block import Block, Blocks, Interval, Overall, Reading, ReadingText, Words, difference
 from leastnoise.releases.display import TOO_FEW
-from leastnoise.releases.measure import Measure, part_of_a_summary
+from leastnoise.releases.measure import Measure
 from leastnoise.releases.noise import Noise
-from leastnoise.releases.provenance import of_arrays
 from leastnoise.releases.published import Published
-from leastnoise.releases.release import Release, plain
+from leastnoise.releases.release import Release
+from leastnoise.releases.selected import Selected
 
 ENOUGH_CONFIDENCE = 0.95  # that a count is above zero, so that its mean is told
 
@@ -177,9 +176,10 @@ class Mean(Reading):
     def _rows_given_shown(self, blocks: Blocks, confidence: float) -> tuple[Floats, Floats]:
         """Between how many rows have a value: the rows given that they show, less the missing ones, each with this
         confidence."""
-        rows = plain(blocks[self.rows[0]], kind="count", domain=None, provenance=of_arrays(), threshold=self.threshold)
-        fewest, most = (end.astype(np.float64) for end in rows.interval(confidence))
-        missing = rows.values - self.counts(blocks)  # 0 where rows without a value were left out
+        assert self.threshold is not None
+        rows = Selected(block=self.rows[0], threshold=self.threshold)
+        fewest, most = (end.astype(np.float64) for end in rows.interval(blocks, confidence))
+        missing = rows.values(blocks) - self.counts(blocks)  # 0 where rows without a value were left out
         off = sum(one.distribution.half_width(confidence) for one in self.count_noises(blocks)[1:])
         return fewest - missing - off, most - missing + off
 
@@ -220,6 +220,7 @@ class MeanRelease(Measure):
     reading: Mean
 
     _what = "mean release"
+    _unnamed = "component"
 
     @classmethod
     def of(
@@ -249,8 +250,7 @@ class MeanRelease(Measure):
 
     def _fits(self) -> dict[str, bool]:
         rows = [self.blocks[name].numbers.size for name in self.reading.rows if name in self.blocks]
-        each = self.domain is None or {self.domain.size} == {self.bins, *rows}
-        return {"reading": self.reading.fits(self.blocks), "blocks": each, "id": self.id != ""}
+        return Measure._fits(self) | {"domain": self.domain is None or {self.domain.size} == {self.bins, *rows}}
 
     @property
     def note(self) -> str:
@@ -337,11 +337,6 @@ class MeanRelease(Measure):
         are = "is" if missing == 1 else "are"
         return f" {missing:,} of {self.bins:,} groups {are} {TOO_FEW}: the noisy count is {rule}."
 
-    def _keys(self, for_people: bool = False) -> dict[str, Any]:
-        return {"component": np.arange(self.bins)} if self.domain is None else Measure._keys(self, for_people)
-
-    def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
-        """One Parquet file at `path`, readable by anyone. `allow_seeded` lets a test write what a seed made."""
-        if self.reading.threshold is not None:
-            raise part_of_a_summary()
-        Published.save(self, path, allow_seeded=allow_seeded)
+    @property
+    def _is_a_part(self) -> bool:
+        return self.reading.threshold is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.text import rounded
-from leastnoise._support.validation import Floats, Number
+from leastnoise._support.validation import Number
 from leastnoise.domain import Domain
-from leastnoise.releases.block import Block, Blocks, Interval, Reading, ReadingText
+from leastnoise.releases.block import Blocks, Interval, Reading, ReadingText
 from leastnoise.releases.columns import key_columns
 from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.frames import refuse_beside, typed
@@ -26,11 +26,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def part_of_a_summary() -> errors.InvalidParameter:
-    """Why a statistic has no file of its own."""
-    return errors.InvalidParameter("This is a part of a summary. Save the summary: its file has all of them.")
-
-
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Measure(Published):
     """One statistic, bin by bin: computed by its reading from blocks that were published under one guarantee."""
@@ -40,14 +35,29 @@ class Measure(Published):
     domain: Domain | None = None
     provenance: Provenance
 
+    _unnamed: ClassVar[str] = "bin"  # the column with the numbers of bins that have no keys
+
+    def __post_init__(self) -> None:
+        if self.domain is not None and self.domain.size != self._domain_size:
+            raise errors.BadDomain(
+                f"The domain has {self.domain.size:,} bins and the release {self._domain_size:,}. Give one key a bin."
+            )
+
     @property
-    def _main(self) -> Block:
-        return self.blocks[self.reading.needs[0]]
+    def _domain_size(self) -> int:
+        return self.bins
+
+    def _fits(self) -> dict[str, bool]:
+        return {
+            "reading": self.reading.fits(self.blocks),
+            "blocks": set(self.blocks) == set(self.reading.needs),
+            "id": self.id != "",
+        }
 
     @property
     def noise(self) -> Noise:
         """The noise of what each value is mostly made of: see `noise_added_to`."""
-        return self._main.value_noise
+        return self.reading.value_noise(self.blocks)
 
     @property
     def _text(self) -> ReadingText:
@@ -76,7 +86,7 @@ class Measure(Published):
     @property
     def bins(self) -> int:
         """How many values."""
-        return int(self._main.numbers.size)
+        return int(self.blocks[self.reading.needs[0]].numbers.size)
 
     @property
     def enough(self) -> NDArray[np.bool_]:
@@ -87,7 +97,7 @@ class Measure(Published):
         return self.reading.reliable(self.blocks)
 
     @property
-    def values(self) -> Floats:
+    def values(self) -> Any:
         """The statistic, bin by bin; not a number (NaN) where it cannot be told."""
         return self.reading.values(self.blocks)
 
@@ -122,14 +132,27 @@ class Measure(Published):
         return f"<{type(self).__name__} of {self.bins:,} {self.noun}s, {self.mechanism} noise{self._seeded_mark}>"
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> None:
-        """Refused: it is saved with the summary that it is a part of.
+        """One Parquet file at `path`, readable by anyone. `allow_seeded` lets a test write what a seed made.
 
-        path, allow_seeded: those of other releases.
+        It is refused of a part of a summary, which is saved with that.
         """
-        raise part_of_a_summary()
+        if self._is_a_part:
+            raise errors.InvalidParameter("This is a part of a summary. Save the summary: its file has all of them.")
+        Published.save(self, path, allow_seeded=allow_seeded)
 
-    def _keys(self, for_people: bool = False) -> dict[str, Any]:
-        return {} if self.domain is None else dict(key_columns(self.domain, self.bins, for_people=for_people))
+    @property
+    def _is_a_part(self) -> bool:
+        return not self._what
+
+    def _keys(self, count: int, for_people: bool = False) -> dict[str, Any]:
+        """The keys of the first bins, or their numbers."""
+        if self.domain is None:
+            return {self._unnamed: np.arange(count)}
+        return dict(key_columns(self.domain, count, for_people=for_people))
+
+    @property
+    def _value_column(self) -> str:
+        return self.kind
 
     def _columns(self) -> dict[str, Any]:
         """Key columns, the statistic, `low` and `high` (95 %), and what stands beside."""
@@ -140,11 +163,15 @@ class Measure(Published):
     ) -> dict[str, Any]:
         refuse_beside(estimate)
         low, high = self.interval(confidence)
-        numbers = {self.kind: self.values, "low": low, "high": high}
-        return {**self._keys(for_people), **numbers, **self.reading.columns(self.blocks)}
+        numbers = {self._value_column: self.values, "low": low, "high": high}
+        beside = self.reading.columns(self.blocks)
+        ravelled = {name: np.ravel(column) for name, column in (numbers | beside).items()}
+        return {**self._keys(self.bins, for_people), **ravelled}
 
     def _arrow(self, columns: dict[str, Any]) -> pa.Table:
         """What cannot be told is null."""
         import pyarrow as pa
 
-        return pa.table(typed(columns) | {self.kind: pa.array(columns[self.kind], mask=~self.enough)})
+        unknown, name = ~np.ravel(self.enough), self._value_column
+        masked = {name: pa.array(columns[name], mask=unknown)} if unknown.any() else {}
+        return pa.table(typed(columns) | masked)

@@ -55,6 +55,10 @@ class Noise:
         """Whether a draw is 0 but for a chance of 1e-18: it is 0 or a grid step away, so P[not 0] <= std^2/grid^2."""
         return self.std <= NEGLIGIBLE * self.grid
 
+    def in_words(self, digits: int) -> str:
+        """How wide it is, to so many digits."""
+        return "practically 0" if self.is_none else f"standard deviation {self.std:.{digits}g}"
+
     def _fits(self) -> dict[str, bool]:
         """Whether anybody can have drawn with it: else no quantile of it is searched for.
 

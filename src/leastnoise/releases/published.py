@@ -126,7 +126,7 @@ class Published(Binned, Noisy, ABC):
 
     def spread_in_words(self, digits: int = 6) -> str:
         """How wide the noise is, to so many `digits`."""
-        return "practically 0" if self.noise.is_none else f"standard deviation {self.std:.{digits}g}"
+        return self.noise.in_words(digits)
 
     # The noise
 

@@ -4,12 +4,15 @@ A record is a frozen dataclass. Every field is written under its name, or under 
 "stored", so that an attribute can be renamed and no file changes. Reading is strict: every field is there and of its
 type, and no other is. A union of records is written with the name of the class as "type".
 
+An array is either a text (`array_text`) or the name of the column of the file that has its numbers.
+
 What a type cannot say of its values is in `_fits`, or for classes from elsewhere in `CHECKS`: by field, whether it is
-as it must be. The names that files have are frozen in tests/golden/format.json, as `described` tells them.
+as it must be. The names that files have are frozen in tests/golden/format.json.
 """
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import functools
 import math
@@ -21,11 +24,15 @@ from collections.abc import Callable, Collection, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leastnoise import errors
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class Codec(NamedTuple):
@@ -61,52 +68,48 @@ Json = typing.Annotated[Any, "JSON"]  # whatever JSON holds
 PLAIN = (bool, int, float, str)
 
 
-class _Field(NamedTuple):
+class Field(NamedTuple):
+    """A field of a record: its name, what it is called in files, and its type."""
+
     name: str
     stored: str
     hint: Any
 
 
 @functools.cache
-def _every_field(kind: type) -> tuple[_Field, ...]:
-    """The fields of a record, with what they are called in files."""
+def fields_of(kind: type) -> tuple[Field, ...]:
+    """The fields of a record that are in files."""
     hints = typing.get_type_hints(kind, include_extras=True)
     found = []
     for field in dataclasses.fields(kind):
         hint = HINTS.get((kind, field.name), hints[field.name])
         if field.init and hint is not None:
-            found.append(_Field(field.name, field.metadata.get("stored", field.name), hint))
+            found.append(Field(field.name, field.metadata.get("stored", field.name), hint))
     return tuple(found)
 
 
-def _fields(kind: type, without: Collection[str] = ()) -> list[_Field]:
-    return [field for field in _every_field(kind) if field.name not in without]
-
-
-def _alternatives(hint: Any) -> tuple[Any, ...]:
+def alternatives(hint: Any) -> tuple[Any, ...]:
     """The types that a hint stands for: several for a union."""
     if hint in UNIONS:
         return UNIONS[hint]
     return typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
 
 
-def _array_kinds(hint: Any) -> str:
-    """The kinds of numbers that an array of this hint may hold."""
-    return "".join(np.dtype(typing.get_args(typing.get_args(one)[1])[0]).kind for one in _alternatives(hint))
+def array_kinds(hint: Any) -> str:
+    """The kinds of numbers that an array of this type may hold, by their letters."""
+    return "".join(np.dtype(typing.get_args(typing.get_args(one)[1])[0]).kind for one in alternatives(hint))
 
 
-def _is_array(hint: Any) -> bool:
-    return all(typing.get_origin(one) is np.ndarray for one in _alternatives(hint))
+def is_array(hint: Any) -> bool:
+    """Whether values of this type are arrays."""
+    return all(typing.get_origin(one) is np.ndarray for one in alternatives(hint))
 
 
 # Writing
 
 
-def encode(hint: Any, value: Any, *, without: Collection[str] = ()) -> Any:
-    """The value as JSON holds it.
-
-    hint: its type. without: fields of a record that are not written.
-    """
+def encode(hint: Any, value: Any) -> Any:
+    """The value, which is of this type, as JSON holds it; arrays are left as they are, for `in_text`."""
     if value is None:
         return None
     if hint is Any:
@@ -118,11 +121,13 @@ def encode(hint: Any, value: Any, *, without: Collection[str] = ()) -> Any:
     if hint in RECORDS:
         kind, to_record, _ = RECORDS[hint]
         return encode(kind, to_record(value))
-    if _is_array(hint):
-        return value.tolist()
+    if is_array(hint):
+        return value
     if dataclasses.is_dataclass(hint):
-        return _encode_record(typing.cast(type, hint), value, without)
-    several = [one for one in _alternatives(hint) if one is not type(None)]
+        return {
+            field.stored: encode(field.hint, getattr(value, field.name)) for field in fields_of(typing.cast(type, hint))
+        }
+    several = [one for one in alternatives(hint) if one is not type(None)]
     if len(several) > 1 or several[0] is not hint:
         return _encode_one_of(several, value)
     origin, inside = typing.get_origin(hint), typing.get_args(hint)
@@ -132,10 +137,6 @@ def encode(hint: Any, value: Any, *, without: Collection[str] = ()) -> Any:
         pairs = [(encode(inside[0], key), encode(inside[1], part)) for key, part in value.items()]
         return dict(pairs) if inside[0] is str else [list(pair) for pair in pairs]
     return value
-
-
-def _encode_record(kind: type, value: Any, without: Collection[str]) -> dict[str, Any]:
-    return {field.stored: encode(field.hint, getattr(value, field.name)) for field in _fields(kind, without)}
 
 
 def _encode_one_of(several: list[Any], value: Any) -> Any:
@@ -155,14 +156,71 @@ def _encode_key(value: Any) -> Any:
     return value if kind is None else {"type": kind.__name__, "text": TEXTS[kind].write(value)}
 
 
+def in_text(facts: Any) -> Any:
+    """What `encode` made, with arrays as texts."""
+    if isinstance(facts, dict):
+        return {name: in_text(fact) for name, fact in facts.items()}
+    if isinstance(facts, list):
+        return list(map(in_text, facts))
+    return array_text(facts) if isinstance(facts, np.ndarray) else facts
+
+
+_ARRAY = re.compile("([0-9]{1,12}(?:x[0-9]{1,12})*) (<(?:i2|i4|i8|f8)) ([A-Za-z0-9+/=]*)")
+
+
+def array_text(values: NDArray[Any]) -> str:
+    """How many numbers it has along each axis, how one of them is stored, and all of them, row by row.
+
+    >>> array_text(np.array([[1, -2, 3]]))
+    '1x3 <i2 AQD+/wMA'
+    """
+    small = [kind for kind in ("<i2", "<i4") if values.dtype.kind == "i" and not (values != values.astype(kind)).any()]
+    kind = [*small, "<i8" if values.dtype.kind == "i" else "<f8"][0]
+    return f"{'x'.join(map(str, values.shape))} {kind} {base64.b64encode(values.astype(kind).tobytes()).decode()}"
+
+
+def array_of_text(text: str) -> NDArray[Any]:
+    """What `array_text` wrote; ValueError for all else."""
+    if (parts := _ARRAY.fullmatch(text)) is None:
+        raise ValueError("no array")
+    shape, kind, numbers = parts.groups()
+    whole = np.frombuffer(base64.b64decode(numbers, validate=True), kind).reshape([int(n) for n in shape.split("x")])
+    return whole.astype(np.float64 if kind == "<f8" else np.int64)
+
+
 # Reading
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class InColumn:
+    """That a column of the file has the numbers of an array of this shape."""
+
+    column: str
+    shape: tuple[int, ...]
+
+
+def column_of(table: pa.Table | None, name: str) -> Any:
+    """A column of numbers of a file, whole: a stranger's may hold anything. Whole numbers past 64 bits are texts."""
+    import pyarrow as pa
+
+    assert table is not None
+    column = table[name]
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        return np.array([int(text) for text in column.to_pylist()], dtype=object)
+    if column.null_count or not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        raise errors.WrongType(f"the column {name} holds no numbers")
+    return np.array(column)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Decoder:
-    """Reads what `encode` wrote. Every mistake is a NotOurs that names the file and the fact."""
+    """Reads what `encode` wrote. Every mistake is a NotOurs that names the file and the fact.
+
+    columns: of the file, which have the numbers of some arrays.
+    """
 
     path: str | os.PathLike[str]
+    columns: pa.Table | None = None
 
     def record(self, kind: type, found: Any, name: str = "metadata") -> Any:
         """A record, made and checked."""
@@ -174,13 +232,11 @@ class Decoder:
         self.check(made)
         return made
 
-    def fields(
-        self, kind: type, found: Any, name: str = "metadata", *, without: Collection[str] = ()
-    ) -> dict[str, Any]:
-        """The fields of a record by their names, all but those `without` which it was written."""
+    def fields(self, kind: type, found: Any, name: str = "metadata") -> dict[str, Any]:
+        """The fields of a record by their names."""
         if not isinstance(found, dict):
             self.refuse(name)
-        fields = _fields(kind, without)
+        fields = fields_of(kind)
         if unknown := sorted(found.keys() - {field.stored for field in fields}):
             raise errors.NotOurs(
                 f"{os.fspath(self.path)!r} has facts that this version does not know ({', '.join(unknown)}). "
@@ -209,11 +265,11 @@ class Decoder:
         if hint in RECORDS:
             kind, _, from_record = RECORDS[hint]
             return from_record(self.value(kind, found, name))
-        if _is_array(hint):
-            return self._array(_array_kinds(hint), found, name)
+        if is_array(hint):
+            return self._array(array_kinds(hint), found, name)
         if dataclasses.is_dataclass(hint):
             return self.record(typing.cast(type, hint), found, name)
-        several = _alternatives(hint)
+        several = alternatives(hint)
         if several != (hint,):
             return self._one_of(several, found, name)
         if hint in PLAIN or typing.get_origin(hint) is typing.Annotated:
@@ -268,13 +324,23 @@ class Decoder:
         return found
 
     def _array(self, kinds: str, found: Any, name: str) -> Any:
-        try:
-            made = np.array(self._list(found, name))
-        except ValueError:  # rows of different lengths
+        if isinstance(found, dict):
+            values = self._column(found, name)
+        else:
+            try:
+                values = array_of_text(found if isinstance(found, str) else "")
+            except ValueError:
+                self.refuse(name)
+        if values.dtype.kind not in kinds or (values.dtype.kind == "f" and not np.isfinite(values).all()):
             self.refuse(name)
-        if made.dtype.kind not in kinds or (made.dtype.kind == "f" and not np.isfinite(made).all()):
+        return values
+
+    def _column(self, found: dict[str, Any], name: str) -> Any:
+        """The numbers of a column of the file, in their shape."""
+        fields = self.fields(InColumn, found, name)
+        if self.columns is None or fields["column"] not in self.columns.column_names:
             self.refuse(name)
-        return made
+        return column_of(self.columns, fields["column"]).reshape(fields["shape"])
 
     def _text(self, kind: type, found: Any, name: str) -> Any:
         if not isinstance(found, str):
@@ -302,40 +368,3 @@ class Decoder:
 def _parts(inside: tuple[Any, ...], values: Collection[Any]) -> tuple[Any, ...]:
     """The hints of the parts of a tuple: tuple[int, ...] has one for all."""
     return (inside[0],) * len(values) if Ellipsis in inside else inside
-
-
-# What files have
-
-
-def described(kind: type, *, without: Collection[str] = ()) -> dict[str, dict[str, str]]:
-    """By record, what its fields are called in files and what they are: the record itself, and all that it holds."""
-    found: dict[str, dict[str, str]] = {}
-    _describe(kind, found, without)
-    return found
-
-
-def _describe(hint: Any, found: dict[str, dict[str, str]], without: Collection[str] = ()) -> str:
-    """The words for a type; records that it holds are described in `found`."""
-    if hint in RECORDS:
-        return _describe(RECORDS[hint][0], found)
-    several = _alternatives(hint)
-    if hint in PLAIN or hint in TEXTS or hint is Any or hint is type(None):
-        return {type(None): "null", Any: "key"}.get(hint) or str(hint.__name__)
-    if hint in (Overflowing, Json):
-        return {Overflowing: "float or infinite", Json: "anything"}[hint]
-    if _is_array(hint):
-        return " or ".join(sorted({{"i": "integers", "f": "floats"}[kind] for kind in _array_kinds(hint)}))
-    if dataclasses.is_dataclass(hint):
-        kind = typing.cast(type, hint)
-        if kind.__name__ not in found:
-            found[kind.__name__] = {}
-            fields = _fields(kind, without)
-            found[kind.__name__] |= {field.stored: _describe(field.hint, found) for field in fields}
-        return kind.__name__
-    if several != (hint,):
-        return " or ".join(_describe(one, found) for one in several)
-    origin, inside = typing.get_origin(hint), typing.get_args(hint)
-    if origin is typing.Literal:
-        return "one of " + ", ".join(map(repr, inside))
-    parts = ["..." if one is Ellipsis else _describe(one, found) for one in inside]
-    return f"{'list' if origin is tuple else 'object' if inside[0] is str else 'pairs'}[{', '.join(parts)}]"

@@ -6,9 +6,7 @@ denoising, pictures) is post-processing and can hurt nobody.
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,61 +14,71 @@ from numpy.typing import ArrayLike
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.immutable import Frozen
-from leastnoise._support.rounding import next_up
 from leastnoise._support.validation import Number
 from leastnoise.domain import Domain
 from leastnoise.privacy.distributions import LARGEST_SCALE
 from leastnoise.privacy.noise_plan import Mechanism, NoiseReason
-from leastnoise.releases import other_keys, views
+from leastnoise.releases import views
 from leastnoise.releases.block import Block, Interval, Total, Values
-from leastnoise.releases.columns import key_columns
 from leastnoise.releases.estimate import Estimate, ends_where_known, error_where_known
+from leastnoise.releases.measure import Measure
 from leastnoise.releases.noise import MECHANISMS, Noise
-from leastnoise.releases.other_keys import AllKeys, others_in_words, others_of, others_row
+from leastnoise.releases.plain import Plain
 from leastnoise.releases.provenance import Provenance
-from leastnoise.releases.published import Published
+from leastnoise.releases.selected import ALL_KEYS, Selected, others_in_words, others_of, others_row
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Release(Published):
+class Release(Measure):
     """Noisy values. `sigma` is the standard deviation that was calibrated, `std` what was drawn on the grid."""
 
-    values: Values
-    noise: Noise
-    provenance: Provenance = field(default_factory=Provenance)
-    domain: Domain | None = None
-    kind: str = "vector"
-    threshold: int | None = None  # unknown bins: only noisy counts at or above it were published
-    all_keys: AllKeys | None = None  # unknown bins: what all have together, shown or not, where it was released too
+    __slots__ = ()
+    reading: Plain | Selected
 
-    column: ClassVar[None] = None
     _what = "release"
-    _in_columns = Frozen(values="value")
+    _value_column = "value"
+    _in_columns = Frozen({"blocks/value/numbers": "value"})
 
-    def _fits(self) -> dict[str, bool]:
-        return {"all_keys": self.all_keys is None or self.threshold is not None, "id": self.id != ""}
+    @classmethod
+    def of(
+        cls,
+        values: Values,
+        noise: Noise,
+        *,
+        provenance: Provenance | None = None,
+        domain: Domain | None = None,
+        kind: str = "vector",
+        threshold: int | None = None,
+        all_keys: Block | None = None,
+        **others: Any,
+    ) -> Self:
+        """Of noisy values with noise of one kind.
 
-    def __post_init__(self) -> None:
-        self.values.flags.writeable = False
-        if self.domain is not None and self.domain.size != self.values.size:
-            raise errors.BadDomain(
-                f"The domain has {self.domain.size:,} bins and the release {self.values.size:,}. Give one key a bin."
-            )
+        provenance: where they come from. domain: their bins. kind: count, sum or vector.
+        threshold: what a count had to reach to be published, where not all bins were listed.
+        all_keys: what all keys have together then, shown or not, where it was released too.
+        others: the other fields of a kind of release.
+        """
+        blocks = {"value": Block(values, () if domain is None else domain.names, noise)}
+        blocks |= {} if all_keys is None else {ALL_KEYS: all_keys}
+        reading: Plain = Plain(kind=kind)
+        if threshold is not None:
+            reading = Selected(kind=kind, threshold=threshold, with_total=all_keys is not None)
+        return cls(blocks=blocks, reading=reading, domain=domain, provenance=provenance or Provenance(), **others)
 
     @property
-    def bins(self) -> int:
-        """How many values."""
-        return int(self.values.size)
-
-    @property
-    def noun(self) -> str:
-        """count, sum or value."""
-        return self.kind if self.kind in ("count", "sum") else "value"
+    def threshold(self) -> int | None:
+        """What a noisy count had to reach to be shown; None where all bins show."""
+        return self.reading.threshold if isinstance(self.reading, Selected) else None
 
     @property
     def at_least(self) -> int | None:
-        """What a noisy count had to reach to be shown; None where all bins show."""
+        """The same."""
         return self.threshold
+
+    @property
+    def all_keys(self) -> Block | None:
+        """What all keys have together, shown or not; None where that was not released too."""
+        return self.blocks.get(ALL_KEYS)
 
     def interval(self, confidence: Number = 0.95, *, simultaneous: bool = False) -> Interval:
         """Intervals that cover the noise with this `confidence`: each bin by itself, or all at once (`simultaneous`).
@@ -79,50 +87,20 @@ class Release(Published):
         most, which widens their interval by as much. Bins that nobody listed show because their noisy count reached
         a threshold; their intervals hold given that they do.
         """
-        confidence = validation.number("confidence", confidence)
-        if self.threshold is not None:
-            return self._interval_given_shown(confidence, simultaneous)
-        half = self.distribution.half_width(confidence, max(1, self.bins) if simultaneous else 1)
-        if self.values.dtype == np.int64:
-            step = np.int64(half)
-            limits = np.iinfo(np.int64)
-            low: Any = np.where(self.values < limits.min + step, limits.min, self.values - step)
-            high: Any = np.where(self.values > limits.max - step, limits.max, self.values + step)
-            return Interval(low, high)
-        half = next_up(half + self.grid / 2)
-        real: Any = self.values
-        return Interval(real - half, real + half)
-
-    def _interval_given_shown(self, confidence: float, simultaneous: bool) -> Interval:
-        miss = (1 - confidence) / (max(1, self.bins) if simultaneous else 1)
-        distribution, shown = self.distribution, self.values.astype(np.float64)
-        low = np.floor(distribution.truth_given_shown(shown, self.threshold or 0, miss / 2))
-        high = np.ceil(distribution.truth_given_shown(shown + self.grid, self.threshold or 0, 1 - miss / 2))
-        return Interval(low.astype(np.int64), high.astype(np.int64))
+        together = max(1, self.bins) if simultaneous else 1
+        return self.reading.interval(self.blocks, validation.number("confidence", confidence), together=together)
 
     def total(self, bins: ArrayLike | slice | None = None, confidence: Number = 0.95) -> Total:
         """The sum of some bins (all by default) with its standard deviation and interval.
 
         `bins` is a list of keys (or one key) where the release has a domain, positions otherwise; a mask or a slice
         always means positions. `confidence` is that of the interval. Of bins that show by a threshold the standard
-        deviation is at most the one told (`other_keys`).
+        deviation is at most the one told (`selected.py`).
         """
-        confidence = validation.number("confidence", confidence)
-        chosen = self.values[self._positions(bins)]
-        value = float(sum(chosen.tolist())) if chosen.dtype == np.int64 else math.fsum(chosen.tolist())
-        if chosen.size == 0:
+        confidence, positions = validation.number("confidence", confidence), self._positions(bins)
+        if not self.values[positions].size:
             return Total(0.0, 0.0, 0.0, 0.0)
-        if self.threshold is not None:  # chosen by their noise: `other_keys` proves these ends
-            miss = 1 - confidence
-            low = self.interval(1 - miss / 2, simultaneous=True)[0][self._positions(bins)]
-            more = other_keys.most_noise(self.distribution, self.threshold - np.maximum(low, 0.0), miss / 4)
-            less = self.distribution.sum_half_width(chosen.size, confidence)
-            std = self.std * math.sqrt(chosen.size)
-            return Total(value, std, max(value - more, float(low.sum())), value + less)
-        half = self.distribution.sum_half_width(chosen.size, confidence)
-        if self.values.dtype != np.int64:
-            half += chosen.size * self.grid / 2
-        return Total(value, self.std * math.sqrt(chosen.size), value - half, value + half)
+        return self.reading.total(self.blocks, positions, confidence)
 
     def others(self, total: Release | None = None, confidence: Number = 0.95) -> Total:
         """What the keys that do not show have together: a total of all keys, less what shows.
@@ -236,13 +214,12 @@ class Release(Published):
     def _shown_columns(
         self, confidence: Number = 0.95, estimate: Estimate | None = None, *, for_people: bool = False
     ) -> dict[str, Any]:
-        low, high = self.interval(confidence)
-        keys = self._keys(self.bins, for_people)
-        columns = {**keys, "value": self.values, "low": low, "high": high}
+        columns = Measure._shown_columns(self, confidence, for_people=for_people)
         columns |= {} if estimate is None else self._denoised_columns(estimate, confidence)
         if self.all_keys is None:
             return columns
-        return others_row(columns, len(keys), self.others(confidence=confidence), for_people=for_people)
+        keys = list(columns).index("value")
+        return others_row(columns, keys, self.others(confidence=confidence), for_people=for_people)
 
     def _denoised_columns(self, estimate: Estimate, confidence: Number) -> dict[str, Any]:
         """What stands beside: the values of an estimate of this release, and their interval and error where known."""
@@ -260,11 +237,6 @@ class Release(Published):
         low, high = (end[:rows] for end in self.interval(0.95))
         return {**self._keys(min(rows, self.bins)), "value": self.values[:rows], "low": low, "high": high}
 
-    def _keys(self, count: int, for_people: bool = False) -> dict[str, Any]:
-        if self.domain is None:
-            return {"bin": np.arange(count)}
-        return key_columns(self.domain, count, for_people=for_people)
-
 
 def plain(
     block: Block, *, kind: str, domain: Domain | None, provenance: Provenance, threshold: int | None = None
@@ -273,13 +245,8 @@ def plain(
 
     threshold: what a number had to reach to be published, where not all were.
     """
-    return Release(
-        values=block.values.copy(),
-        noise=block.value_noise,
-        provenance=provenance,
-        domain=domain,
-        kind=kind,
-        threshold=threshold,
+    return Release.of(
+        block.values.copy(), block.value_noise, provenance=provenance, domain=domain, kind=kind, threshold=threshold
     )
 
 
@@ -310,8 +277,6 @@ def wrap(y: ArrayLike, *, sigma: Number, mechanism: Mechanism = "gaussian") -> R
         raise errors.OutOfRange(
             f"Noise of sigma {sigma:.3g} overflows doubles, so no interval could hold it. Divide y and sigma by 1000."
         )
-    return Release(
-        values=values,
-        noise=Noise.of(mechanism, sigma=sigma),
-        provenance=Provenance(reason=NoiseReason("added elsewhere")),
+    return Release.of(
+        values, Noise.of(mechanism, sigma=sigma), provenance=Provenance(reason=NoiseReason("added elsewhere"))
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +15,10 @@ from leastnoise.domain import Cells, Domain, key_cell, listed, with_lattices
 from leastnoise.releases import labels, records
 from leastnoise.releases.block import Interval, Values
 from leastnoise.releases.columns import key_columns
-from leastnoise.releases.file_format import column_of
 from leastnoise.releases.frames import refuse_beside
 from leastnoise.releases.noise import Noise
 from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.published import Published
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Thresholding = Literal["soft", "hard"]
 
@@ -61,18 +57,6 @@ class SparseRelease(Published):
             "mechanism": self.mechanism == "gaussian",
             "id": self.id != "",
         }
-
-    @classmethod
-    def _loaded(cls, facts: dict[str, Any], table: pa.Table, decoder: records.Decoder) -> SparseRelease:
-        """What was saved; indices past 64 bits are texts there."""
-        fields = decoder.fields(cls, facts, without=cls._in_columns)
-        if fields["domain_size"] > 2**64:
-            indices = np.array([int(index) for index in table["index"].to_pylist()], dtype=object)
-        else:
-            indices = column_of(table, "index")
-        found = cls(**fields, indices=indices, values=column_of(table, "value"))
-        decoder.check(found)
-        return found
 
     @property
     def bins(self) -> int:
@@ -164,4 +148,5 @@ def _cells(domain: Domain, key: Any) -> Any:
     return tuple(key_cell(axis, part) for axis, part in zip(domain.axes, key, strict=True))
 
 
-records.HINTS[SparseRelease, "domain"] = None
+Indices = NDArray[np.int64] | NDArray[np.uint64] | NDArray[np.object_]  # past 64 bits whole numbers of any size
+records.HINTS |= {(SparseRelease, "domain"): None, (SparseRelease, "indices"): Indices}

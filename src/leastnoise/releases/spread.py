@@ -63,7 +63,7 @@ class Variance(Reading):
         return self.squares, self.sum, *self.rows
 
     def _sum_noise(self, blocks: Blocks) -> Noise:
-        return blocks[self.sum].noise.times(1 / self.span)
+        return blocks[self.sum].number_noise.times(1 / self.span)
 
     def _count_noise(self, blocks: Blocks) -> RatioNoise:
         below = tuple((1.0, blocks[name].value_noise.distribution) for name in self.rows)

@@ -24,26 +24,26 @@ from leastnoise._support.validation import Number
 from leastnoise.domain import Domain
 from leastnoise.privacy.noise_plan import Mechanism
 from leastnoise.privacy.summary_noise import noise_in_words
-from leastnoise.releases import display, records, views
+from leastnoise.releases import display, views
 from leastnoise.releases.block import Block, Blocks, Interval, Reading
 from leastnoise.releases.columns import key_columns
-from leastnoise.releases.file_format import Saved, column_of
 from leastnoise.releases.frames import typed
 from leastnoise.releases.mean import Mean, MeanRelease
 from leastnoise.releases.measure import Measure
 from leastnoise.releases.measured import ROWS, Figure, Measured, paired_name, part_name
 from leastnoise.releases.noise import Noise
+from leastnoise.releases.plain import Plain
 from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.published import Binned
 from leastnoise.releases.ratio import Ratio, RatioRelease, Share, ShareRelease, public_ends
 from leastnoise.releases.release import Release, plain
+from leastnoise.releases.selected import Selected
 from leastnoise.releases.spread import SpreadRelease, Variance
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-INTEGERS = "integers: "  # what the columns of noisy whole numbers begin with
 Statistic = Release | Measure
 PLAIN = ("count", "sum")  # statistics that are what was published
 MEASURES: dict[str, type[Measure]] = {
@@ -65,6 +65,7 @@ class SummaryRelease(Binned):
     figures: tuple[Figure, ...]
     columns: tuple[Measured, ...]
     blocks: Blocks
+    counted: tuple[int, ...]  # the columns whose missing values were counted; of others, rows without one were left out
     provenance: Provenance
     compared: float | None = None  # its error over that of the other mechanism; None: they were not compared
     threshold: int | None = None  # unknown keys: only those with at least so many noisy rows were published
@@ -93,7 +94,8 @@ class SummaryRelease(Binned):
             part: Block(whole, domain.names, Noise(mechanism, scales[part], 1.0), units.get(part, 1.0))
             for part, whole in integers.items()
         }
-        return cls(domain=domain, figures=figures, columns=columns, blocks=blocks, **facts)
+        counted = tuple(place for place in range(len(columns)) if part_name("missing", place) in blocks)
+        return cls(domain=domain, figures=figures, columns=columns, blocks=blocks, counted=counted, **facts)
 
     def _fits(self) -> dict[str, bool]:
         known, figures = len(self.columns), self.figures
@@ -104,10 +106,9 @@ class SummaryRelease(Binned):
             "figures": placed and 0 < len(figures) == len({figure.name for figure in figures}),
             "columns": all(column.lowest >= 0 for column in below),
             "blocks": placed
-            and len({block.noise.mechanism for block in self.blocks.values()}) == 1
+            and len({block.number_noise.mechanism for block in self.blocks.values()}) == 1
             and all(block.unit == units.get(name, 1.0) for name, block in self.blocks.items())
-            and all(self._reading(figure).fits(self.blocks) for figure in figures if figure.kind not in PLAIN)
-            and all(self._plain_part(figure) in self.blocks for figure in figures if figure.kind in PLAIN),
+            and all(self._reading(figure).fits(self.blocks) for figure in figures),
             "domain": all(block.numbers.shape == (self.bins,) for block in self.blocks.values()),
             "id": self.id != "",
         }
@@ -115,39 +116,15 @@ class SummaryRelease(Binned):
     @property
     def mechanism(self) -> Mechanism:
         """gaussian or laplace."""
-        return next(iter(self.blocks.values())).noise.mechanism
+        return next(iter(self.blocks.values())).number_noise.mechanism
 
     @property
     def scales(self) -> Mapping[str, float]:
         """The scale of the noise on the whole numbers of each part."""
-        return {name: block.noise.scale for name, block in self.blocks.items()}
+        return {name: block.number_noise.scale for name, block in self.blocks.items()}
 
     def _file_table(self) -> pa.Table:
-        """What people read, and the whole numbers that all of it is computed from."""
-        import pyarrow as pa
-
-        table = self.to_arrow()
-        for part, block in self.blocks.items():
-            table = table.append_column(f"{INTEGERS}{part}", pa.array(block.numbers))
-        return table
-
-    def _facts(self) -> dict[str, Any]:
-        """Everything but the whole numbers, which have columns."""
-        found = Saved._facts(self)
-        for block in found["blocks"].values():
-            del block["numbers"]
-        return found
-
-    @classmethod
-    def _loaded(cls, facts: dict[str, Any], table: pa.Table, decoder: records.Decoder) -> SummaryRelease:
-        """What was saved. Only whole numbers are read of the columns: everything else is computed from them again."""
-        published = [name.removeprefix(INTEGERS) for name in table.column_names if name.startswith(INTEGERS)]
-        if published != list(facts["blocks"]):
-            decoder.refuse("blocks")
-        for part, block in facts["blocks"].items():
-            block["numbers"] = column_of(table, f"{INTEGERS}{part}").tolist()
-        found: SummaryRelease = decoder.record(cls, facts)
-        return found
+        return self.to_arrow()
 
     @property
     def bins(self) -> int:
@@ -188,7 +165,11 @@ class SummaryRelease(Binned):
         return ROWS if figure.values is None else part_name("plain", figure.values)
 
     def _reading(self, figure: Figure) -> Reading:
-        """How a statistic is computed that is no count and no sum."""
+        """How a statistic is computed."""
+        if figure.kind == "count" and self.threshold is not None:
+            return Selected(kind=figure.kind, block=ROWS, threshold=self.threshold)
+        if figure.kind in PLAIN:
+            return Plain(kind=figure.kind, block=self._plain_part(figure))
         if figure.kind == "share" and figure.values is None:
             return Share(shared=ROWS)
         column, place = self.columns[figure.values or 0], figure.values or 0
@@ -202,8 +183,7 @@ class SummaryRelease(Binned):
         if figure.over is not None:
             (above, below), other = figure.paired, self.columns[figure.over]
             return Ratio(above=above, below=below, names=(column.label, other.label), within=public_ends(column, other))
-        missing = part_name("missing", place)
-        rows = (ROWS, missing) if missing in self.blocks else (ROWS,)  # else rows without a value were left out
+        rows = (ROWS, part_name("missing", place)) if place in self.counted else (ROWS,)
         if figure.kind in ("mean", "rate"):
             return Mean(
                 sum=part_name("sum", place),

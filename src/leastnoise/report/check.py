@@ -131,7 +131,7 @@ def _beside_total(of: Published) -> str:
     """That the counts are one part of the guarantee, where a total of all keys is the other."""
     if not isinstance(of, Release) or of.all_keys is None:
         return ""
-    total = f"the total of all keys, whose noise has standard deviation {rounded(of.all_keys.noise.std)}"
+    total = f"the total of all keys, whose noise has standard deviation {rounded(of.all_keys.value_noise.std)}"
     return f". This is the counts' part of the guarantee above; the rest of it is for {total}"
 
 

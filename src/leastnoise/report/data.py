@@ -14,7 +14,7 @@ import numpy as np
 from leastnoise._support.text import key_words
 from leastnoise.pictures import svg
 from leastnoise.releases import labels
-from leastnoise.releases.other_keys import LABEL
+from leastnoise.releases.selected import LABEL
 from leastnoise.report import sentences
 from leastnoise.report.shown import Numbers, Shown, ShownTable
 

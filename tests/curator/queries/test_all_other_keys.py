@@ -19,9 +19,10 @@ from leastnoise.curator.queries import unknown_keys
 from leastnoise.curator.queries.unknown_keys import TOTAL, UnknownCounts
 from leastnoise.curator.release import Batch
 from leastnoise.curator.request import PrivacyRequest
+from leastnoise.releases.block import Block
 from leastnoise.releases.measured import ROWS
 from leastnoise.releases.noise import Noise
-from leastnoise.releases.other_keys import LABEL, AllKeys
+from leastnoise.releases.selected import ALL_KEYS, LABEL
 from leastnoise.testing import aggregate, seeded
 from page_parser import Page
 from queries_of_every_kind import ASK
@@ -47,11 +48,11 @@ def test_the_total_is_of_all_keys_and_the_others_are_what_does_not_show(monkeypa
     monkeypatch.setattr(unknown_keys, "BATCH_KEYS", 7)
     release, exact = made(), aggregate(ask())
     counts = dict(zip(exact.keys or (), exact.values.tolist(), strict=True))
-    assert abs(release.all_keys.value - sum(counts.values())) < 10 * release.all_keys.noise.std
+    assert abs(release.all_keys.numbers[0] - sum(counts.values())) < 10 * release.all_keys.value_noise.std
     truth = sum(count for key, count in counts.items() if key not in set(release.domain.axes[0].values))
     others = release.others(confidence=0.99)
     assert others.low <= truth <= others.high
-    assert others.value == max(release.all_keys.value - release.total().value, 0)
+    assert others.value == max(release.all_keys.numbers[0] - release.total().value, 0)
 
 
 def test_a_unit_moves_the_total_by_its_rows_at_most() -> None:
@@ -123,7 +124,7 @@ def test_everything_that_is_shown_has_the_others(by: str, tmp_path: Path) -> Non
     release.save(tmp_path / "r.parquet", allow_seeded=True)
     loaded = ln.load(tmp_path / "r.parquet")
     others = loaded.others()
-    assert (loaded.all_keys, others) == (release.all_keys, release.others())
+    assert others == release.others()
     sentence = f"Keys that do not show have about {others.value:,.0f} rows together, between {others.low:,.0f}"
     for text in (str(loaded), loaded.explain(), loaded.errors_in_words(), loaded._repr_html_()):
         assert sentence in text
@@ -151,7 +152,7 @@ def test_no_key_shows_and_all_are_others(tmp_path: Path) -> None:
     few = pd.DataFrame({"p": range(9), "k": [*"abcdefghi"]})
     release = ln.table(few, unit="p").histogram("k", max_rows=1, others=0.5).release(**ASK)
     assert release.bins == 0
-    assert release.others().value == max(release.all_keys.value, 0)  # type: ignore[union-attr]
+    assert release.others().value == max(release.all_keys.numbers[0], 0)
     assert release.to_pandas()["k"].tolist() == [LABEL]
     assert "Keys that do not show" in str(release)
     release.to_csv(tmp_path / "none.csv")
@@ -173,9 +174,9 @@ def test_it_is_refused_where_it_means_nothing() -> None:
 
 def test_a_file_with_a_total_beside_listed_keys_is_not_ours(tmp_path: Path) -> None:
     listed = ln.release(np.arange(3), sensitivity=1, epsilon=1, delta=1e-6)
-    wrong = replace(listed, all_keys=AllKeys(value=3, noise=listed.noise))
+    wrong = replace(listed, blocks={**listed.blocks, ALL_KEYS: Block(np.array([3]), (), listed.noise)})
     wrong.save(tmp_path / "r.parquet")
-    with pytest.raises(errors.NotOurs, match="all_keys"):
+    with pytest.raises(errors.NotOurs, match="blocks"):
         ln.load(tmp_path / "r.parquet")
 
 

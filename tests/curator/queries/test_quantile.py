@@ -23,7 +23,7 @@ from leastnoise.curator.table import Table
 from leastnoise.privacy.guarantees import GaussianDP, PureDP
 from leastnoise.releases import file_format
 from leastnoise.releases.quantile import QuantileRelease
-from leastnoise.releases.quantile_histogram import HistogramQuantiles, strategy_to_text
+from leastnoise.releases.quantile_readings import HistogramQuantiles, strategy_to_text
 from leastnoise.testing import seeded
 from leastnoise.workload.optimal_weights import OrderedQuestions
 from leastnoise.workload.ordered import BITS, IntegerStrategy, OrderedColumn
@@ -101,7 +101,7 @@ def test_intervals_of_cumulative_sums_hold(data: Path) -> None:
         for _ in range(400):
             low, high = draw().interval(0.9)
             covered += (low <= truth) & (truth <= high)
-    assert draw().found.strategy is not None  # type: ignore[union-attr]
+    assert draw().reading.strategy is not None  # type: ignore[union-attr]
     assert (covered >= binom.ppf(1e-7, 400, 0.9)).all()
 
 
@@ -314,8 +314,8 @@ def test_a_file_of_cumulative_sums_is_read_by_its_own_strategy(
     question = people.quantile("age", [0.25, 0.5], clip=(0, 100), bins=60, by="ward", keys=WARDS, max_rows=2)
     made = question.release(**ASK, mechanism="gaussian")
     assert isinstance(made, QuantileRelease)
-    assert isinstance(made.found, HistogramQuantiles)
-    assert made.found.strategy is not None
+    assert isinstance(made.reading, HistogramQuantiles)
+    assert made.reading.strategy is not None
     made.save(tmp_path / "q.parquet")
     monkeypatch.setattr("leastnoise.workload.ordered._strategy", None)
     loaded = ln.load(tmp_path / "q.parquet")
@@ -332,12 +332,12 @@ def test_a_strategy_that_does_not_fit_its_release_is_refused(people: Table, tmp_
     assert isinstance(made, QuantileRelease)
     made.save(tmp_path / "q.parquet")
     table, what, facts = file_format.read(tmp_path / "q.parquet")
-    matrix = made.found.strategy.matrix  # type: ignore[union-attr]
+    matrix = made.reading.strategy.matrix  # type: ignore[union-attr]
 
     def text(numbers: Any) -> str:
         return strategy_to_text(SimpleNamespace(matrix=numbers, keys=len(numbers)))  # type: ignore[arg-type]
 
-    facts["found"]["strategy"] = {
+    facts["reading"]["strategy"] = {
         "cut short": text(matrix[:40, :40]),
         "no text": "?",
         "other numbers": text(-matrix),

@@ -37,12 +37,12 @@ from leastnoise.privacy.comparison import Comparison
 from leastnoise.privacy.rank_noise import RankPlan, RankPlanner
 from leastnoise.privacy.sensitivity import Sensitivity
 from leastnoise.privacy.vector_noise import NUMBERS, VectorPlan, VectorPlanner
+from leastnoise.releases.block import Block
 from leastnoise.releases.left_out import LeftOut
 from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.quantile import QuantileRelease
 from leastnoise.releases.quantile_errors import judged_rows
-from leastnoise.releases.quantile_histogram import HistogramQuantiles, Moments, moments
-from leastnoise.releases.quantile_ranks import RankQuantiles
+from leastnoise.releases.quantile_readings import HistogramQuantiles, Moments, RankQuantiles, moments
 from leastnoise.workload.ordered import MAX_KEYS, IntegerStrategy
 
 if TYPE_CHECKING:
@@ -293,15 +293,19 @@ class Quantile(BinnedQuery):
     def read(self, plan: RankPlan | VectorPlan, noisy: Batch, provenance: Provenance) -> Answer:
         """The quantiles."""
         vector = plan.counts if isinstance(plan, RankPlan) else plan
-        counts = None if vector is None else released(noisy, vector, provenance, kind="quantile", domain=None)
-        found: HistogramQuantiles | RankQuantiles
+        blocks: dict[str, Block] = {}
+        if vector is not None:
+            counted = released(noisy, vector, provenance, kind="quantile", domain=None).blocks["value"]
+            blocks["around" if isinstance(plan, RankPlan) else "counts"] = counted
+        asked: dict[str, Any] = {"levels": self.level_names, "steps": self.steps, "column": self.column}
+        reading: HistogramQuantiles | RankQuantiles
         if isinstance(plan, RankPlan):
-            found = RankQuantiles(noisy.blocks[RANKS], counts, plan.rates, self.steps, provenance)
+            blocks["drawn"] = Block(noisy.blocks[RANKS].ravel(), (*self.domain.names, "level"), None)
+            reading = RankQuantiles(**asked, rates=plan.rates, around="around" in blocks)
         else:
-            assert counts is not None
-            found = HistogramQuantiles(counts, self.steps, self._bins.size, self.strategy)
+            reading = HistogramQuantiles(**asked, strategy=self.strategy)
         domain = self.domain if self.by else None
-        return QuantileRelease(found=found, levels=self.level_names, domain=domain, column=self.column)
+        return QuantileRelease(blocks=blocks, reading=reading, domain=domain, provenance=provenance)
 
     def expected(self, charge: Charge[Any], request: PrivacyRequest) -> Expectation:
         """By how many rows the ranks are off."""

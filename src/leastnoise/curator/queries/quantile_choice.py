@@ -34,8 +34,7 @@ from leastnoise.privacy.rank_noise import RankPlan
 from leastnoise.privacy.vector_noise import VectorPlan
 from leastnoise.releases.quantile import ranks_in_words
 from leastnoise.releases.quantile_errors import errors_by_histogram, errors_by_rank, typical_error
-from leastnoise.releases.quantile_histogram import noise_in_words, rank_error, rank_stds
-from leastnoise.releases.quantile_ranks import rank_noise
+from leastnoise.releases.quantile_readings import noise_in_words, rank_error, rank_noise, rank_stds
 from leastnoise.workload.ordered import prefix_strategy
 
 if TYPE_CHECKING:

@@ -401,4 +401,4 @@ def released(noisy: Batch, plan: VectorPlan, provenance: Provenance, *, kind: st
     """The noisy integers of a vector, in their unit."""
     numbers = noisy.blocks[NUMBERS]
     values: Values = numbers if plan.grid == 1 else numbers.astype(np.float64) * plan.grid
-    return Release(values=values, noise=loop.noise_of(plan), provenance=provenance, domain=domain, kind=kind)
+    return Release.of(values, loop.noise_of(plan), provenance=provenance, domain=domain, kind=kind)

@@ -45,12 +45,13 @@ from leastnoise.privacy.sensitivity import Limits, Sensitivity
 from leastnoise.privacy.summary_noise import StatisticsPlanner
 from leastnoise.privacy.thresholds import CountsBesideStatistics, CountsBesideTotal, KeySelection
 from leastnoise.privacy.unit_cost import Component
+from leastnoise.releases.block import Block
 from leastnoise.releases.left_out import LeftOut
 from leastnoise.releases.measured import ROWS
 from leastnoise.releases.noise import Noise
-from leastnoise.releases.other_keys import AllKeys, total_of
 from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.release import Release
+from leastnoise.releases.selected import total_of
 from leastnoise.releases.summary import SummaryRelease
 
 if TYPE_CHECKING:
@@ -293,10 +294,10 @@ class UnknownCounts(UnknownKeys):
         """The keys that show, in the order of keys; and the noisy total of all, where that was asked for too."""
         keys, noisy = in_order(noisy)
         noises = {name: Noise(plan.mechanism, scale, 1.0) for name, scale in plan.scales.items()}
-        total = None if TOTAL not in noises else AllKeys(value=int(noisy.blocks[TOTAL][0]), noise=noises[TOTAL])
-        return Release(
-            values=noisy.blocks[ROWS],
-            noise=noises[ROWS],
+        total = None if TOTAL not in noises else Block(noisy.blocks[TOTAL], (), noises[TOTAL])
+        return Release.of(
+            noisy.blocks[ROWS],
+            noises[ROWS],
             provenance=provenance,
             domain=domains.listed(self.by, keys),
             threshold=plan.threshold,

@@ -1,4 +1,5 @@
-"""Keys that do not show: how many rows they have together, as a total of all keys less what shows.
+"""Keys that show because their noisy count reached a threshold: a reading of their block; and how many rows the others
+have together, as a total of all keys less what shows.
 
 The total is released with noise of its own: with the counts, as one release (`histogram(..., others=0.1)`), or as
 one beside them (`query.total()`). Its noise is independent of theirs, so an interval at confidence 1 - a/2 for each of
@@ -36,22 +37,53 @@ import numpy as np
 from leastnoise import errors
 from leastnoise._support.validation import Floats
 from leastnoise.privacy.distributions import Distribution, Laplace
-from leastnoise.releases.block import Total
-from leastnoise.releases.noise import Noise
+from leastnoise.releases.block import Block, Blocks, Interval, Total
+from leastnoise.releases.plain import Plain, sum_of
 
 if TYPE_CHECKING:
     from leastnoise.releases.provenance import Provenance
     from leastnoise.releases.release import Release
 
+ALL_KEYS = "all keys"  # the block that has the total of all keys, shown or not, where that was released too
 CELLS = 1 << 13  # of the grid, at most; with more, several are one whose noise counts as the largest of them
 REACH = 14.0  # standard deviations of Gaussian noise, beyond which nothing is left to speak of
 LAPLACE_REACH = 300.0  # the same for Laplace noise, tilted by at most LARGEST_TILT / scale
 LARGEST_TILT = 0.85
 
 
-def total_of(question: str) -> str:
-    """The question about all keys together, shown or not, that belongs to a question about each."""
-    return f"all keys together of: {question}"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selected(Plain):
+    """Counts that show because they reached a threshold. Their intervals hold given that they do."""
+
+    threshold: int
+    with_total: bool = False  # of all keys
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The block, and the total."""
+        return (self.block, ALL_KEYS) if self.with_total else (self.block,)
+
+    def interval(self, blocks: Blocks, confidence: float, *, together: int = 1) -> Interval:
+        """What the truth may be, given that the noisy count shows."""
+        block, miss = blocks[self.block], (1 - confidence) / together
+        distribution, shown = block.value_noise.distribution, block.numbers.astype(np.float64)
+        low = np.floor(distribution.truth_given_shown(shown, self.threshold, miss / 2))
+        high = np.ceil(distribution.truth_given_shown(shown + block.value_noise.grid, self.threshold, 1 - miss / 2))
+        return Interval(low.astype(np.int64), high.astype(np.int64))
+
+    def total(self, blocks: Blocks, positions: Any, confidence: float) -> Total:
+        """The sum of some counts, chosen by their noise: the module proves its ends."""
+        noise, chosen, miss = blocks[self.block].value_noise, self.values(blocks)[positions], 1 - confidence
+        low = self.interval(blocks, 1 - miss / 2, together=max(1, blocks[self.block].numbers.size)).low[positions]
+        more = most_noise(noise.distribution, self.threshold - np.maximum(low, 0.0), miss / 4)
+        less = noise.distribution.sum_half_width(chosen.size, confidence)
+        value = sum_of(chosen)
+        return Total(value, noise.std * math.sqrt(chosen.size), max(value - more, float(low.sum())), value + less)
+
+    def fits(self, blocks: Blocks) -> bool:
+        """Whole numbers; and of all keys one."""
+        whole = all(block.numbers.dtype == np.int64 and block.unit == 1 for block in blocks.values())
+        return Plain.fits(self, blocks) and whole and (not self.with_total or blocks[ALL_KEYS].numbers.size == 1)
 
 
 def most_noise(distribution: Distribution, starts: Floats, miss: float) -> float:
@@ -83,42 +115,30 @@ LABEL = "all other keys"  # what people read where the others have a key
 _CURE = "Release query.total() of the query that this is of."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AllKeys:
-    """How many rows all keys have together, shown or not: a noisy number that was released with those that show."""
-
-    value: int
-    noise: Noise
-
-    def _fits(self) -> dict[str, bool]:
-        return {"value": abs(self.value) < 2**63}
-
-    def interval(self, confidence: float) -> tuple[float, float]:
-        """Where the true total lies with this `confidence`."""
-        half = self.noise.distribution.half_width(confidence)
-        return self.value - half, self.value + half
+def total_of(question: str) -> str:
+    """The question about all keys together, shown or not, that belongs to a question about each."""
+    return f"all keys together of: {question}"
 
 
 def others_of(shown: Release, total: Release | None, confidence: float) -> Total:
     """What is left for the keys that do not show; see `Release.others`."""
     if shown.threshold is None:
         raise errors.InvalidParameter("All bins of this release show, so there are no others.")
-    whole = _total_of(shown, total)
-    each = (1 + confidence) / 2
-    low, high = whole.interval(each)
+    each, whole = (1 + confidence) / 2, _total_of(shown, total)
+    value, (low, high) = float(whole.numbers[0]), Plain().interval({"value": whole}, each)
     seen = shown.total(confidence=each)
     return Total(
-        max(whole.value - seen.value, 0.0),
-        math.hypot(whole.noise.std, seen.std),
-        max(low - seen.high, 0.0),
-        max(high - seen.low, 0.0),
+        max(value - seen.value, 0.0),
+        math.hypot(whole.value_noise.std, seen.std),
+        max(float(low[0]) - seen.high, 0.0),
+        max(float(high[0]) - seen.low, 0.0),
     )
 
 
-def _total_of(shown: Release, total: Release | None) -> AllKeys:
+def _total_of(shown: Release, total: Release | None) -> Block:
     if total is not None:
         _check(shown, total)
-        return AllKeys(value=int(total.values[0]), noise=total.noise)
+        return total.blocks["value"]
     if shown.all_keys is None:
         raise errors.MissingParameter(
             "This release has no total of all keys, so nobody knows what the others have. Ask for one with it, as in "
@@ -130,7 +150,6 @@ def _total_of(shown: Release, total: Release | None) -> AllKeys:
 
 def _check(shown: Release, total: Any) -> None:
     """Refuse what is no total of this question, by public facts: which table, and what was asked of it."""
-    from leastnoise.releases.other_keys import total_of
     from leastnoise.releases.release import Release
 
     if not isinstance(total, Release):
