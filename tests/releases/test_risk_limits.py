@@ -18,7 +18,7 @@ from scipy.stats import binom
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise.releases.estimate import RiskEstimate
-from leastnoise.releases.risk_limits import RmseLimit, asymptotic_limit, fission_limit, moved_limit
+from leastnoise.releases.risk_limits import NoiseOfLoss, RmseLimit, fission_limit, moved_limit
 
 TRUTHS = {
     "zeros": np.zeros(50),
@@ -51,11 +51,12 @@ def test_the_limit_of_the_raw_values_is_that_of_chi_square() -> None:
     from scipy.stats import chi2
 
     for bins in (6, 50, 1000):
-        assert asymptotic_limit(4.0, 2.0, bins, 0.95, "gaussian") >= 4.0 * chi2.ppf(0.95, bins) / bins
+        assert NoiseOfLoss.of_vector(2.0, bins, "gaussian").limit(4.0, 0.95) >= 4.0 * chi2.ppf(0.95, bins) / bins
 
 
 def test_laplace_noise_has_a_wider_limit() -> None:
-    assert asymptotic_limit(0.1, 1.0, 100, 0.95, "laplace") > asymptotic_limit(0.1, 1.0, 100, 0.95, "gaussian")
+    gaussian, laplace = (NoiseOfLoss.of_vector(1.0, 100, kind).limit(0.1, 0.95) for kind in ("gaussian", "laplace"))  # type: ignore[arg-type]
+    assert laplace > gaussian
 
 
 def test_the_proved_limit_holds_at_any_number_of_bins() -> None:

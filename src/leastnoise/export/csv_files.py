@@ -14,8 +14,7 @@ from typing import Any
 
 from leastnoise._support import csv_text, files
 from leastnoise._support.validation import Number
-from leastnoise.export.sheets import MAX_WHOLE, Sheet, sheet
-from leastnoise.export.table_sheets import table_sheets
+from leastnoise.export.sheets import MAX_WHOLE, Sheet, sheet, table_sheets
 from leastnoise.releases.table_set import Table, TableSet
 
 MAX_STEM_BYTES = 150  # of a file's name; common file systems take 255

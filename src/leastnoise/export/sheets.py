@@ -1,21 +1,31 @@
-"""What a spreadsheet has of a release: its columns, with keys as people wrote them, and the sentences above them."""
+"""What a spreadsheet has of a release, or of each table of a set: its columns, with keys as people wrote them, and the
+sentences above them.
+
+Numbers may be rounded to multiples of a step, such as 5, for offices that publish no other numbers. An interval that
+was right stays right: its low end is rounded down and its high end up.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.outputs import CSV_MARK
+from leastnoise._support.text import rounded
 from leastnoise._support.validation import Number
 from leastnoise._support.version import VERSION
-from leastnoise.export.multiples import above, below, checked_step, nearest
+from leastnoise.releases.crosstab_table import asked_along
 from leastnoise.releases.limit_errors import PLAUSIBLE
+from leastnoise.releases.table_set import Table, TableSet, table_name
 
 if TYPE_CHECKING:
+    from leastnoise.releases.crosstab_estimate import CrosstabsEstimate, CrosstabsIntegers, CrosstabTableEstimate
+    from leastnoise.releases.crosstabs import CrosstabsRelease
     from leastnoise.releases.estimate import Estimate
     from leastnoise.releases.published import Published
     from leastnoise.releases.summary import SummaryRelease
@@ -27,6 +37,42 @@ _HOLD = {
     "share of the bins": "of that share of the bins on average, not of every single one",
     "prior": "each bin by itself, if the prior that was stated is right",
 }
+
+
+Rounding = Callable[[float], float]
+
+
+def checked_step(round_to: Number | None) -> float | None:
+    """The step, above zero; None: nothing is rounded."""
+    step = None if round_to is None else validation.number("round_to", round_to)
+    if step is not None and step <= 0:
+        raise errors.InvalidParameter(
+            f"round_to must be above 0: numbers are rounded to its multiples. Got {step:g} instead.",
+            parameter="round_to",
+            value=round_to,
+            example={"round_to": 5},
+        )
+    return step
+
+
+def nearest(step: float | None) -> Rounding:
+    """To the nearest multiple."""
+    return _by(round, step)
+
+
+def below(step: float | None) -> Rounding:
+    """Down to a multiple."""
+    return _by(math.floor, step)
+
+
+def above(step: float | None) -> Rounding:
+    """Up to a multiple."""
+    return _by(math.ceil, step)
+
+
+def _by(rule: Callable[[float], int], step: float | None) -> Rounding:
+    """An interval without an end stays so."""
+    return lambda value: value if step is None or math.isinf(value) else step * rule(value / step)
 
 
 class Sheet(NamedTuple):
@@ -42,13 +88,15 @@ def sheet(
     estimate: Estimate | None,
     confidence: Number,
     round_to: Number | None,
-    origin: str = "",
 ) -> Sheet:
     """One release or estimate."""
     step, confidence = checked_step(round_to), validation.number("confidence", confidence)
-    columns = published._shown_columns(confidence, estimate, for_people=True)
-    written = {name: cells(name, column, step) for name, column in columns.items()}
-    return Sheet([line for line in _notes(published, estimate, confidence, step) if line], written)
+    notes = [line for line in _notes(published, estimate, confidence, step) if line]
+    return _sheet(notes, published._shown_columns(confidence, estimate, for_people=True), step)
+
+
+def _sheet(notes: list[str], columns: dict[str, Any], step: float | None) -> Sheet:
+    return Sheet(notes, {name: cells(name, column, step) for name, column in columns.items()})
 
 
 def cells(name: str, column: Any, step: float | None) -> list[Any]:
@@ -158,4 +206,118 @@ def rounding_in_words(step: float | None) -> str:
     return (
         f"Numbers are rounded to multiples of {step:g} after the noise was added (low ends down and high ends up, so "
         "that they hold as before). Rounding protects nobody; the noise does."
+    )
+
+
+# Sets of tables
+
+
+def table_sheets(
+    tables: Any, *, estimate: CrosstabsEstimate | None, confidence: Number, round_to: Number | None
+) -> Iterator[tuple[Table, Sheet]]:
+    """Each table with its sheet; what an estimate has stands beside what was released.
+
+    Numbers that are refused are refused at the call, before anything is written: sheets are made one at a time.
+    """
+    step, sure = checked_step(round_to), validation.number("confidence", confidence)
+    told: dict[str, Callable[[Table], tuple[list[str], dict[str, Any]]]] = {
+        "tables": lambda table: _released(tables, table, estimate, sure, step),
+        "tables estimate": lambda table: _estimated(tables, table, step),
+        "whole tables": lambda table: _whole(tables, table),
+    }
+    tell = told[tables.kind]
+
+    def made(table: Table) -> Sheet:
+        said, columns = tell(table)
+        return _sheet(_notes_of_table(tables, table, said), columns, step)
+
+    return ((table, made(table)) for table in tables.tables)
+
+
+def _notes_of_table(tables: TableSet, table: Table, said: list[str]) -> list[str]:
+    """Which table it is, what is said of it, and the promise."""
+    many = f"one of {len(tables.tables):,} tables released together" if len(tables.tables) > 1 else "released"
+    name, mark = table_name(table, tables.provenance.labels), CSV_MARK.decode().removeprefix("# ")
+    first = f"{mark} {VERSION}: {name}, {many} on {tables.created_at:%Y-%m-%d} (release {tables.id})."
+    return [first, *tables.promise_in_words("\n".join(filter(None, said))).splitlines()]
+
+
+def _released(
+    release: CrosstabsRelease, table: Table, estimate: CrosstabsEstimate | None, sure: float, step: float | None
+) -> tuple[list[str], dict[str, Any]]:
+    """Keys, value, low and high; and what an estimate has beside."""
+    beside = None if estimate is None else estimate[table]
+    said = [
+        _error_of(release, table, sure),
+        _cumulative_in_words(release, table, sure),
+        "" if beside is None else f"denoised: {_denoised_table_in_words(beside)}",
+        _table_rounding_in_words(step, "low is rounded down and high up, so that they hold as before"),
+    ]
+    return said, release[table]._shown_columns(sure, beside, for_people=True)
+
+
+def _error_of(release: CrosstabsRelease, table: Table, confidence: float) -> str:
+    differ = "at most " if release.workload.strategies else "about "
+    most = "" if release.workload.cells_alike(table) else differ
+    return (
+        f"{_what(release.weight)} with noise of standard deviation {most}{rounded(release[table].std)}, unbiased; low "
+        f"and high are the ends of {100 * confidence:.4g} % intervals, each cell by itself. "
+        f"{release.provenance.covered_in_words('They')}"
+    )
+
+
+def _denoised_table_in_words(one: CrosstabTableEstimate) -> str:
+    if one.kept:
+        return f"the same. denoised_error: its known error, {one.errors_in_words()}."
+    return f"the same with noise taken back out. {_error_in_words(one)}"
+
+
+def _error_in_words(one: CrosstabTableEstimate) -> str:
+    return (
+        f"denoised_error: its error on average over the table, estimated without the truth: {one.errors_in_words()}. "
+        "Single cells may be further off."
+    )
+
+
+def _cumulative_in_words(release: CrosstabsRelease, table: Table, confidence: float) -> str:
+    along = asked_along(release[table])
+    if along is None:
+        return ""
+    return (
+        f"cumulative: the sum from the first {release._words(along)} up to that of the line, within cumulative_low and "
+        f"cumulative_high with {100 * confidence:.4g} % confidence."
+    )
+
+
+def _estimated(estimate: CrosstabsEstimate, table: Table, step: float | None) -> tuple[list[str], dict[str, Any]]:
+    """Keys, value, its error and noisy."""
+    one = estimate[table]
+    made = "as published" if one.kept else "with noise taken back out"
+    known = f"denoised_error: its known error, {one.errors_in_words()}." if one.kept else _error_in_words(one)
+    error = (
+        f"{_what(estimate.weight)} {made}; noisy is what was released, with noise of standard deviation "
+        f"{rounded(one.std)}. {known}"
+    )
+    return [error, _table_rounding_in_words(step, "noisy is, too")], one._shown_columns(for_people=True)
+
+
+def _whole(integers: CrosstabsIntegers, table: Table) -> tuple[list[str], dict[str, Any]]:
+    """Keys and value."""
+    error = (
+        f"{_what(integers.weight)} with noise taken back out, as whole numbers that add up in all tables. They are "
+        "estimates: single cells may be further off than the release's intervals say."
+    )
+    return [error], integers[table]._shown_columns(for_people=True)
+
+
+def _what(weight: str | None) -> str:
+    return "value: counts" if weight is None else f"value: sums of {weight}"
+
+
+def _table_rounding_in_words(step: float | None, others: str) -> str:
+    if step is None:
+        return ""
+    return (
+        f"value is rounded to multiples of {step:g}, after the noise was added ({others}): tables add up to what they "
+        "would without rounding only nearly. Rounding protects nobody; the noise does."
     )

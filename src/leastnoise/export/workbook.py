@@ -19,8 +19,7 @@ from leastnoise._support.immutable import Frozen
 from leastnoise._support.outputs import WORKBOOK_MARK
 from leastnoise._support.text import rounded
 from leastnoise._support.validation import Number
-from leastnoise.export.sheets import MAX_WHOLE, Sheet, crossed, decimals, sheet
-from leastnoise.export.table_sheets import table_sheets
+from leastnoise.export.sheets import MAX_WHOLE, Sheet, crossed, decimals, sheet, table_sheets
 from leastnoise.releases.table_set import TableSet, table_name
 
 MAX_ROWS = 1_048_576  # of a sheet, by the format

@@ -39,8 +39,9 @@ import numpy as np
 
 from leastnoise import errors
 from leastnoise._support.validation import Floats, as_host
-from leastnoise.releases import average_coverage, risk_limits
+from leastnoise.releases import average_coverage
 from leastnoise.releases.block import BinPromise, EstimateInterval
+from leastnoise.releases.risk_limits import NoiseOfLoss
 
 if TYPE_CHECKING:
     from leastnoise.releases.estimate import Estimate
@@ -162,7 +163,7 @@ def _half_length(e: Estimate, confidence: float, raw: float) -> float:
         raise e._unknown_error("so no interval around the values is known to hold")
     missed = 1 - confidence
     sure = 1 - average_coverage.RISK_OF_LIMIT * missed
-    limit = risk_limits.asymptotic_limit(risk, e.std, e.bins, sure, e.mechanism) / e.std**2
+    limit = NoiseOfLoss.of_vector(1.0, e.bins, e.mechanism).limit(risk / e.std**2, sure)
     rest = (1 - average_coverage.RISK_OF_LIMIT) * missed
     if limit - 1 >= rest * (raw / e.std) ** 2:  # Chebyshev: too long even if all of the noise were kept
         return raw

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise import errors
+from leastnoise._support import validation
 from leastnoise._support.calls import explained
 from leastnoise._support.text import about, digits_beside, rounded
 from leastnoise._support.validation import Number
@@ -18,8 +20,9 @@ from leastnoise.domain import Axis, Domain
 from leastnoise.privacy.noise_plan import Mechanism
 from leastnoise.releases import records
 from leastnoise.releases.columns import key_columns
-from leastnoise.releases.estimate import KEPT
+from leastnoise.releases.estimate import KEPT, Estimate, RiskEstimate
 from leastnoise.releases.file_format import Saved
+from leastnoise.releases.noise import Noise
 from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.risk_limits import RmseLimit
 from leastnoise.releases.table_set import Cells, Table, TableSet, in_shapes, long_table, table_name
@@ -158,8 +161,12 @@ class CrosstabsEstimate(TableSet, Saved):
         return CrosstabTableEstimate(
             values=np.maximum(values, 0.0),
             noisy=noisy,
-            std=self._std_of(table),
+            noise=Noise.of(self.mechanism, sigma=self._std_of(table)),
+            method="the whole set",
+            estimate_risk=lambda: RiskEstimate(None, None),
+            nonnegative=True,
             domain=self._domain(table),
+            provenance=self.provenance,
             risks=self.risks,
         )
 
@@ -240,14 +247,12 @@ class CrosstabsEstimate(TableSet, Saved):
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class CrosstabTableEstimate(Cells):
-    """One denoised table of a set."""
+class CrosstabTableEstimate(Estimate, Cells):
+    """One denoised table of a set: an estimate whose error is told with those of the other tables."""
 
-    values: Floats
-    noisy: Floats
-    std: float  # of a cell, as released
-    domain: Domain
     risks: Risks = field(repr=False)
+
+    to_numpy = Cells.to_numpy
 
     @property
     def kept(self) -> bool:
@@ -260,13 +265,14 @@ class CrosstabTableEstimate(Cells):
         it was published, it is known."""
         return self.std if self.kept else self.risks.rmse(self.columns)
 
-    def rmse_at_most(self, confidence: float = 0.95, *, proved: bool = False) -> RmseLimit:
+    def rmse_at_most(self, confidence: Number = 0.95, *, proved: bool = False) -> RmseLimit:
         """An upper limit for it.
 
         confidence: how often the limit holds. proved: by a theorem for every truth (Gaussian noise, and wider), which
         leaves out that noise is rounded to whole numbers.
         """
-        found = self.risks.rmse_at_most(confidence, self.columns, proved=proved)
+        sure = validation.number("confidence", confidence)
+        found = self.risks.rmse_at_most(sure, self.columns, proved=proved)
         return replace(found, value=max(found.value, self.std)) if self.kept else found
 
     @property
@@ -274,6 +280,13 @@ class CrosstabTableEstimate(Cells):
         """Whether a cell of this table is nearer to the truth than one as published, by more than chance: see
         `CrosstabsEstimate.better_than_raw`."""
         return False if self.kept else self.risks.is_below(self.std, self.columns)
+
+    def explain(self) -> str:
+        """What was done, what it promises and how far off it is, in plain words."""
+        return (
+            f"{self.bins:,} cells of {table_name(self.columns, self.provenance.labels)}, with noise taken back out. "
+            f"Their error on average: {self.errors_in_words()}.\n{self.promise_in_words()}"
+        )
 
     def errors_in_words(self) -> str:
         """How far off a cell is on average: "about 9.1, at most 12 (95 %)", and whether that is better."""
@@ -283,20 +296,18 @@ class CrosstabTableEstimate(Cells):
         limit = rounded(self.rmse_at_most(0.95).value, digits_beside(self.rmse, self.std))
         return f"{about(self.rmse, beside=self.std)}, at most {limit} (95 %){advice}"
 
-    def _columns(self) -> dict[str, Any]:
-        """Key columns, `value`, and `noisy` as it was released."""
-        return {**key_columns(self.domain, self.values.size), "value": self.values, "noisy": self.noisy}
+    def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> NoReturn:
+        """Refused: the set is saved whole.
 
-    def _shown_columns(
-        self, confidence: Number = 0.95, estimate: Any = None, *, for_people: bool = False
-    ) -> dict[str, Any]:
-        """The same with the error of a cell, estimated over the whole table."""
-        columns = Cells._shown_columns(self, confidence, estimate)
-        keys = key_columns(self.domain, self.values.size, for_people=for_people)
-        return {**columns, **keys, "denoised_error": np.full(self.values.size, self.rmse)}
+        path, allow_seeded: those of the set.
+        """
+        raise errors.InvalidParameter(
+            f"One table of a set is not saved by itself. Save the set: estimate.save({os.fspath(path)!r}); or write "
+            "this table by to_pandas()."
+        )
 
     def __repr__(self) -> str:
-        return f"<CrosstabTableEstimate {table_name(self.columns)}: {self.values.size:,} cells>"
+        return f"<CrosstabTableEstimate {table_name(self.columns)}: {self.bins:,} cells>"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

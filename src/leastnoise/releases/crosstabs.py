@@ -237,7 +237,7 @@ class CrosstabsRelease(TableSet, Saved):
             denoises it, where it can be (`denoise` says of what sets it cannot); None: nothing.
         title: the page's heading. allow_seeded: lets a test write what a seed made.
         """
-        return views.report_tables(path, self, estimate=estimate, title=title, allow_seeded=allow_seeded)
+        return views.report(path, self, estimate=estimate, title=title, allow_seeded=allow_seeded)
 
     def _line(self, table: Table) -> str:
         name, cells = table_name(table, self.provenance.labels), self.workload.cells_of(table)

@@ -30,7 +30,7 @@ from leastnoise.releases.columns import key_columns
 from leastnoise.releases.noise import Noise
 from leastnoise.releases.provenance import SEEDED_WARNING, Provenance, of_arrays
 from leastnoise.releases.published import Published
-from leastnoise.releases.risk_limits import RmseLimit
+from leastnoise.releases.risk_limits import NoiseOfLoss, RmseLimit
 
 KEPT = 1e-6  # of the noise's standard deviation: what moved less was not moved
 POWER_LAW = "power law of sizes"  # the method of keys that nobody listed: see `denoise/shown_counts.py`
@@ -74,11 +74,11 @@ class Estimate(Published):
         if isinstance(self.values, np.ndarray):
             self.values.flags.writeable = False
 
-    def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
+    def __reduce__(self) -> tuple[Any, tuple[type[Estimate], dict[str, Any]]]:
         """A copy and a pickle carry the risk itself: what computes it reads the values and may not travel."""
         facts = {f.name: getattr(self, f.name) for f in fields(self)}
         risk = partial(RiskEstimate, *self.estimate_risk())
-        return _rebuild, (facts | {"estimate_risk": risk, "denoise_again": None},)
+        return _rebuild, (type(self), facts | {"estimate_risk": risk, "denoise_again": None})
 
     kind: ClassVar[str] = "estimate"
     noun: ClassVar[str] = "denoised value"
@@ -155,7 +155,11 @@ class Estimate(Published):
         risk = self.risk
         if risk is None:
             raise self._unknown_error("and so no limit for it")
-        return math.sqrt(risk_limits.asymptotic_limit(risk, self._largest, self.bins, confidence, self.mechanism))
+        return math.sqrt(self._loss_noise.limit(risk, confidence))
+
+    @property
+    def _loss_noise(self) -> NoiseOfLoss:
+        return NoiseOfLoss.of_vector(self._largest, self.bins, self.mechanism)
 
     def _unknown_error(self, so: str) -> errors.InvalidParameter:
         """That it has no estimate of its own error, `so` what, and what there is instead."""
@@ -227,10 +231,7 @@ class Estimate(Published):
             return None
         if self.kept or self.noise.is_none:
             return False
-        moved, largest = self._moved, self._largest
-        apart = self.bins * (moved / largest) ** 2 + self.bins
-        spread = risk_limits.SQUARES[self.mechanism].variance / 2
-        error = 2 * largest**2 * math.sqrt(spread * apart) / self.bins
+        error = self._loss_noise.gain_error(np.array([self._moved**2]), np.zeros(1))
         return risk_limits.is_beyond_chance(self.std**2 - estimated.risk, error)
 
     def compare(self) -> dict[str, float | None]:
@@ -378,8 +379,8 @@ def error_where_known(estimate: Estimate) -> dict[str, Any]:
     return {} if estimate.rmse is None else {"denoised_error": np.full(estimate.bins, estimate.rmse)}
 
 
-def _rebuild(facts: dict[str, Any]) -> Estimate:
-    return Estimate(**facts)
+def _rebuild(kind: type[Estimate], facts: dict[str, Any]) -> Estimate:
+    return kind(**facts)
 
 
 def _in_words(value: Any) -> str:

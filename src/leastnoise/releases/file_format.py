@@ -55,6 +55,10 @@ class Saved:
         if cls.__dict__.get("_what"):
             KINDS[cls._what] = cls
 
+    @property
+    def _array_columns(self) -> Mapping[str, str]:
+        return self._in_columns
+
     def _file_table(self) -> pa.Table:
         """The columns of the file."""
         raise NotImplementedError
@@ -62,7 +66,7 @@ class Saved:
     def _facts(self) -> dict[str, Any]:
         """Everything, as JSON holds it; of an array that stands in a column, which column."""
         facts = records.encode(type(self), self)
-        for place, column in self._in_columns.items():
+        for place, column in self._array_columns.items():
             *outer, last = place.split("/")
             inside = reduce(getitem, outer, facts)
             if inside[last] is not None:

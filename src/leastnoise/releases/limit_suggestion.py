@@ -287,7 +287,7 @@ class LimitSuggestion(Promised, Noisy, Frames, Spreadsheets, Saved):
 
         path: where it is written. title: the page's heading. allow_seeded: lets a test write what a seed made.
         """
-        return views.report_alone(path, self, title=title, allow_seeded=allow_seeded)
+        return views.report(path, self, title=title, allow_seeded=allow_seeded)
 
     def __repr__(self) -> str:
         return f"<LimitSuggestion {self.limits_in_words()}, predicted error {self.error:.4g}{self._seeded_mark}>"

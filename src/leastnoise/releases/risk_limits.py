@@ -87,12 +87,50 @@ class RmseLimit:
 _NUMBERS = (Real, RmseLimit)
 
 
-def asymptotic_limit(
-    risk: float, sigma: float, bins: int, confidence: float, mechanism: Literal["gaussian", "laplace"]
-) -> float:
-    """The upper limit for the mean squared error a bin, given its unbiased estimate."""
-    largest, k = sigma**2 / bins, _quantile(bins, confidence, mechanism) ** 2
-    return loss_limit(max(risk, 0.0), k=k, largest=largest, spread=SQUARES[mechanism].variance * bins * largest**2)
+@dataclass(frozen=True, slots=True)
+class NoiseOfLoss:
+    """What is known of an estimated loss: the noise of what was published, in blocks of orthogonal numbers.
+
+    variances: of one number of each block, in units in which losses add up. dimensions: how many numbers each has. Of a
+    vector of d bins, whose loss is the mean squared error, there is one block: sigma^2/d, and d; of a table those that
+    it is a sum of; of several tables the same, for the cells of all.
+    """
+
+    variances: Floats
+    dimensions: Floats
+    mechanism: Literal["gaussian", "laplace"]
+
+    @classmethod
+    def of_vector(cls, sigma: float, bins: int, mechanism: Literal["gaussian", "laplace"]) -> NoiseOfLoss:
+        """Of the mean squared error a bin."""
+        return cls(np.array([sigma**2 / bins]), np.array([float(bins)]), mechanism)
+
+    def _moment(self, power: int) -> float:
+        return float((self.variances**power * self.dimensions).sum())
+
+    @property
+    def spread(self) -> float:
+        """The variance of the unbiased estimate where nothing is lost."""
+        return SQUARES[self.mechanism].variance * self._moment(2)
+
+    def quantile(self, confidence: float) -> float:
+        """Of the weighted sum of squared draws, in its own standard deviations from its mean."""
+        square = SQUARES[self.mechanism]
+        return _gamma_quantile(square.skewness * square.variance**1.5 * self._moment(3) / self.spread**1.5, confidence)
+
+    def limit(self, seen: float, confidence: float, *, drawn: float = 0.0) -> float:
+        """The upper limit for the loss, given its estimate; `drawn` is the variance that measuring it added."""
+        k, largest = self.quantile(confidence) ** 2, float(self.variances.max())
+        return loss_limit(max(seen, 0.0), k=k, largest=largest, spread=self.spread + drawn)
+
+    def gain_error(self, moved: Floats, freedom: Floats, *, drawn: float = 0.0) -> float:
+        """The standard error of the gain over what was published.
+
+        moved: |v - y|^2 of each block, in the units of the loss. freedom: the degrees of freedom that are counted.
+        drawn: the variance that measuring it added.
+        """
+        apart = float((self.variances * moved + self.variances**2 * (self.dimensions - freedom)).sum())
+        return math.sqrt(2 * SQUARES[self.mechanism].variance * apart + drawn)
 
 
 def loss_limit(seen: float, *, k: float, largest: float, spread: float) -> float:
@@ -129,16 +167,16 @@ def moved_limit(
     Proved for Gaussian noise without a grid. For Laplace noise the quantile is a gamma distribution's (at 97.5 % it
     held 97.4 to 97.9 % of a million simulated sums of 1 to 1,000 squares); a grid is allowed for as in `fission_limit`.
     """
-    spread = math.sqrt(SQUARES[mechanism].variance / bins)
-    squares = 1 + spread * _quantile(bins, confidence, mechanism)
+    noise = NoiseOfLoss.of_vector(1.0, bins, mechanism)
+    squares = 1 + math.sqrt(noise.spread) * noise.quantile(confidence)
     return moved + sigma * math.sqrt(squares) + grid * (1.5 + grid / sigma)
 
 
-def _quantile(bins: int, confidence: float, mechanism: Literal["gaussian", "laplace"]) -> float:
-    """Of a sum of so many squared draws, in its own standard deviations from its mean."""
+def _gamma_quantile(skewness: float, confidence: float) -> float:
+    """Of a gamma distribution of this skewness, in its own standard deviations from its mean."""
     from scipy.special import gammaincinv
 
-    shape = 4 * bins / SQUARES[mechanism].skewness ** 2
+    shape = 4 / skewness**2
     return (float(gammaincinv(shape, confidence)) - shape) / math.sqrt(shape)
 
 

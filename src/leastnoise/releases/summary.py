@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+INTEGERS = "integers: "  # what the columns of noisy whole numbers begin with
 Statistic = Release | Measure
 PLAIN = ("count", "sum")  # statistics that are what was published
 MEASURES: dict[str, type[Measure]] = {
@@ -123,8 +124,18 @@ class SummaryRelease(Binned):
         """The scale of the noise on the whole numbers of each part."""
         return {name: block.number_noise.scale for name, block in self.blocks.items()}
 
+    @property
+    def _array_columns(self) -> Mapping[str, str]:
+        return {f"blocks/{part}/numbers": f"{INTEGERS}{part}" for part in self.blocks}
+
     def _file_table(self) -> pa.Table:
-        return self.to_arrow()
+        """What people read, and the whole numbers that all of it is computed from."""
+        import pyarrow as pa
+
+        table = self.to_arrow()
+        for part, block in self.blocks.items():
+            table = table.append_column(f"{INTEGERS}{part}", pa.array(block.numbers))
+        return table
 
     @property
     def bins(self) -> int:
@@ -333,7 +344,7 @@ class SummaryRelease(Binned):
         """
         if estimate is not None:
             validation.word("estimate", estimate, ["auto"])
-        return views.report_alone(path, self, title=title, allow_seeded=allow_seeded)
+        return views.report(path, self, title=title, allow_seeded=allow_seeded)
 
     def __repr__(self) -> str:
         return f"<SummaryRelease of {', '.join(self)} in {self.bins:,} bins{self._seeded_mark}>"

@@ -12,15 +12,10 @@ from leastnoise._support import files, progress, validation
 from leastnoise.releases import file_format
 
 if TYPE_CHECKING:
-    from leastnoise.domain import Zones
-    from leastnoise.graphs import Graph
     from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
     from leastnoise.releases.crosstabs import CrosstabsRelease
     from leastnoise.releases.estimate import Estimate
-    from leastnoise.releases.limit_suggestion import LimitSuggestion
-    from leastnoise.releases.published import Published
     from leastnoise.releases.release import Release
-    from leastnoise.releases.summary import SummaryRelease
 
 Along = str | Sequence[str] | bool | None
 
@@ -34,49 +29,34 @@ def plot(published: Any, **options: Any) -> Any:
 
 def report(
     path: str | os.PathLike[str],
-    published: Published,
+    published: Any,
     *,
-    estimate: Estimate | Literal["auto"] | None,
-    graph: Graph | None,
-    zones: Zones | None,
+    estimate: Any = None,
     title: str | None,
     allow_seeded: bool,
+    **on_a_map: Any,
 ) -> Path:
-    """Its page, by `leastnoise.report`."""
+    """Its page, by `leastnoise.report`. estimate: what stands beside; "auto" denoises what can be denoised."""
     from leastnoise import report
-    from leastnoise.releases.estimate import Estimate
 
-    seeded = published.seeded or (isinstance(estimate, Estimate) and estimate.seeded)
-    file_format.refuse_seeded_noise(seeded, allow_seeded)
+    file_format.refuse_seeded_noise(published.seeded or getattr(estimate, "seeded", False), allow_seeded)
     files.check_writable(path, "page")  # before anything slow
-    beside, why_none = _estimate_for_page(published, estimate, graph)
-    with progress.watched("writing the page"):
-        return report.write(
-            path, published, estimate=beside, why_no_estimate=why_none, graph=graph, zones=zones, title=title
-        )
-
-
-def report_tables(
-    path: str | os.PathLike[str],
-    release: CrosstabsRelease,
-    *,
-    estimate: CrosstabsEstimate | Literal["auto"] | None,
-    title: str | None,
-    allow_seeded: bool,
-) -> Path:
-    """The page of a set of tables, by `leastnoise.report`."""
-    from leastnoise import report
-
+    why_none = ""
     if isinstance(estimate, str):
         validation.word("estimate", estimate, ["auto"])
-        files.check_writable(path, "page")  # before anything slow
-        try:
-            estimate = release.denoise()
-        except errors.LeastnoiseError:  # a set that no denoiser takes has a page without an estimate
-            estimate = None
-    file_format.refuse_seeded_noise(release.seeded, allow_seeded)  # an estimate of it is as seeded as it is
+        estimate, why_none = _denoised(published, on_a_map)
     with progress.watched("writing the page"):
-        return report.write(path, release, estimate=estimate, title=title)
+        return report.write(path, published, estimate=estimate, why_no_estimate=why_none, title=title, **on_a_map)
+
+
+def _denoised(published: Any, on_a_map: dict[str, Any]) -> tuple[Any, str]:
+    """The estimate of what can be denoised, or why there is none; a set that no denoiser takes has a page without."""
+    if getattr(published, "why_not_denoised", ""):
+        return None, ""
+    try:
+        return published.denoise(**({"graph": on_a_map["graph"]} if on_a_map else {})), ""
+    except errors.LeastnoiseError as reason:
+        return None, str(reason) if on_a_map else ""
 
 
 def export(
@@ -95,33 +75,6 @@ def export(
     file_format.refuse_seeded_noise(published.seeded or (estimate is not None and estimate.seeded), allow_seeded)
     write = export.write_csv if form == "csv" else export.write_workbook
     return write(published, path, estimate=estimate, confidence=confidence, round_to=round_to)
-
-
-def report_alone(
-    path: str | os.PathLike[str], release: SummaryRelease | LimitSuggestion, *, title: str | None, allow_seeded: bool
-) -> Path:
-    """The page of what no estimate stands beside, by `leastnoise.report`."""
-    from leastnoise import report
-
-    file_format.refuse_seeded_noise(release.seeded, allow_seeded)
-    return report.write(path, release, title=title)
-
-
-def _estimate_for_page(
-    published: Published, estimate: Estimate | Literal["auto"] | None, graph: Graph | None
-) -> tuple[Estimate | None, str]:
-    """What the page shows beside the release, or why nothing: "auto" denoises a Release, and no other kind."""
-    from leastnoise.releases.estimate import Estimate
-
-    if estimate is None or isinstance(estimate, Estimate):
-        return estimate, ""
-    validation.word("estimate", estimate, ["auto"])
-    if published.why_not_denoised:
-        return None, ""
-    try:
-        return published.denoise(graph=graph), ""
-    except errors.LeastnoiseError as reason:
-        return None, str(reason)
 
 
 def denoise(release: Release, method: str, along: Along, options: dict[str, Any]) -> Estimate:

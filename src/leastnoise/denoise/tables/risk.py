@@ -68,7 +68,7 @@ import numpy as np
 from leastnoise._support import progress
 from leastnoise._support.validation import Floats
 from leastnoise.denoise.arrays import Mechanism
-from leastnoise.releases.risk_limits import SEED, SQUARES, is_beyond_chance, least_plausible, loss_limit
+from leastnoise.releases.risk_limits import SEED, NoiseOfLoss, is_beyond_chance, least_plausible
 from leastnoise.workload.residuals import Table, project
 
 STEP = 0.04
@@ -132,19 +132,11 @@ class TableRisks:
         return seen if self._mechanism == "gaussian" else seen + self._sum(weights, self._modelled().missed)
 
     def limit(self, tables: Sequence[Table], confidence: float) -> float:
-        from scipy.stats import gamma
-
         weights = self._weights(tables)
         if not weights:
             return 0.0
-        a, dimension = self._noise(weights)
-        square = SQUARES[self._mechanism]
-        spread = square.variance * float((a**2 * dimension).sum())
-        skewness = square.skewness * square.variance**1.5 * float((a**3 * dimension).sum()) / spread**1.5
-        shape = 4 / skewness**2
-        k = float(((float(gamma.ppf(confidence, shape)) - shape) / math.sqrt(shape)) ** 2)
-        seen, largest = max(self.unbiased(tables), self._floor(weights)), float(a.max())
-        limit = loss_limit(seen, k=k, largest=largest, spread=self._variance(weights, 0.0))
+        seen = max(self.unbiased(tables), self._floor(weights))
+        limit = self._noise(weights).limit(seen, confidence, drawn=self._drawn(weights))
         return max(limit, self.estimate(tables))
 
     def is_below(self, tables: Sequence[Table], square: float) -> bool:
@@ -156,25 +148,28 @@ class TableRisks:
         """The standard error of the gain; 0 where all blocks are known."""
         if not weights:
             return 0.0
-        a, dimension = self._noise(weights)
+        noise, freedom = self._noise(weights), self._freedom(weights)
         moved = np.array([w * float(((self._values[b] - self._noisy[b]) ** 2).sum()) for b, w in weights.items()])
-        freedom = np.array([self._probed().freedom[block] for block in weights])
-        apart = float((a * moved + a**2 * (dimension - freedom)).sum())
-        drawn = 8 * float((a**2 * freedom * (1 - freedom / dimension)).sum()) / len(self._probes)
-        return math.sqrt(2 * SQUARES[self._mechanism].variance * apart + drawn)
+        kept = freedom * (1 - freedom / noise.dimensions)
+        drawn = 8 * float((noise.variances**2 * kept).sum()) / len(self._probes)
+        return noise.gain_error(moved, freedom, drawn=drawn)
 
-    def _noise(self, weights: Mapping[Table, float]) -> tuple[Floats, Floats]:
-        """Of every block: y_A over the cells that it is spread on, a cell of the tables; and its degrees of freedom."""
+    def _noise(self, weights: Mapping[Table, float]) -> NoiseOfLoss:
+        """Of every block y_A over the cells that it is spread on, a cell of the tables."""
         a = np.array([weight * self._variances[block] for block, weight in weights.items()])
-        return a, np.array([float(self._dimension[block]) for block in weights])
+        return NoiseOfLoss(a, np.array([float(self._dimension[block]) for block in weights]), self._mechanism)
+
+    def _freedom(self, weights: Mapping[Table, float]) -> Floats:
+        return np.array([self._probed().freedom[block] for block in weights])
+
+    def _drawn(self, weights: Mapping[Table, float]) -> float:
+        """The variance of the unbiased figure that comes from w."""
+        return 8 * float((self._noise(weights).variances ** 2 * self._freedom(weights)).sum()) / len(self._probes)
 
     def _variance(self, weights: Mapping[Table, float], loss: float) -> float:
         """Of the unbiased figure around this loss."""
-        a, dimension = self._noise(weights)
-        freedom = self._probed().freedom
-        drawn = 8 * float((a**2 * [freedom[block] for block in weights]).sum()) / len(self._probes)
-        spread = SQUARES[self._mechanism].variance * float((a**2 * dimension).sum())
-        return spread + drawn + 4 * float(a.max()) * loss
+        noise = self._noise(weights)
+        return noise.spread + self._drawn(weights) + 4 * float(noise.variances.max()) * loss
 
     def _floor(self, weights: Mapping[Table, float]) -> float:
         """The error of a linear rule of the same degrees of freedom."""
