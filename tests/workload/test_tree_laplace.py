@@ -14,9 +14,9 @@ import dense_trees
 from dense_trees import made_workload, random_shape
 from leastnoise.domain import TreeShape
 from leastnoise.privacy.distributions import Laplace
+from leastnoise.privacy.noise_sums import LaplaceSum
 from leastnoise.testing import seeded
 from leastnoise.workload import NoisyTables, Workload, laplace_tables, noisy_tables
-from leastnoise.workload.laplace_sums import LaplaceSum
 from leastnoise.workload.shares import choose, spread_of
 from leastnoise.workload.tables_noise import TablesPlanner, weighted_error
 from leastnoise.workload.tree_least_squares import TreeFit

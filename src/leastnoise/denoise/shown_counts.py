@@ -84,5 +84,5 @@ def _chance(off: Floats, law: Distribution) -> Floats:
     size = np.abs(off)
     if isinstance(law, Gaussian):
         return np.asarray(law.at_or_above(size) - law.at_or_above(size + 1))
-    step = 1 / law.scale
+    step = 1 / law.width
     return np.asarray(math.tanh(step / 2) * np.exp(-size * step))

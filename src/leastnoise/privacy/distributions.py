@@ -11,6 +11,7 @@ Intervals must use the distribution on the grid: at sigma = g = 1 the interval +
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
@@ -27,8 +28,87 @@ from leastnoise.privacy.calibration import proof
 LARGEST_SCALE = 1e306  # of noise that we draw or wrap: its quantiles are doubles, too
 
 
+class Distribution(ABC):
+    """The noise on one number, continuous or on a grid."""
+
+    __slots__ = ()
+    grid: float
+
+    @property
+    @abstractmethod
+    def width(self) -> float:
+        """sigma, or Laplace's b: of the noise without its grid."""
+
+    @property
+    @abstractmethod
+    def std(self) -> float:
+        """The standard deviation of what is drawn."""
+
+    @abstractmethod
+    def cell(self, k: int) -> float:
+        """P(noise = k grid)."""
+
+    @abstractmethod
+    def tail(self, error: float) -> float:
+        """P(|noise| >= error)."""
+
+    @abstractmethod
+    def at_or_above(self, k: Floats | NDArray[np.int64]) -> Floats:
+        """P(noise >= k grid), on a grid."""
+
+    @abstractmethod
+    def within(self, error: float, bins: int = 1) -> proof.RealBall:
+        """P(all `bins` draws lie within +-error) as a ball at the precision in force."""
+
+    @abstractmethod
+    def farthest(self, chance: float) -> float:
+        """How far the noise without its grid is off but for this chance."""
+
+    @abstractmethod
+    def _reach(self, confidence: float, bins: int) -> float:
+        """Nearly the half-width without the grid."""
+
+    @abstractmethod
+    def _log_above(self, k: Floats) -> Floats:
+        """log P(noise >= k), and between the steps of the grid what continues it."""
+
+    def half_width(self, confidence: float, bins: int = 1) -> float:
+        """The least h with P(all `bins` draws lie within +-h) >= confidence, rounded up."""
+        return _least(self, self._reach(confidence, bins), confidence, bins)
+
+    def truth_given_shown(self, values: Floats, at_least: float, chance: float) -> Floats:
+        """For noisy values that show because they reached `at_least`: the truth c, 0 or more, at which a value as large
+        as this one, *given that it shows*, has this chance. It grows with the chance.
+
+        P(Y >= y | Y >= T) grows with c, because the noise is log-concave: bisection. (Of Laplace noise it is q^(y - T)
+        for every c below T: a value says nothing about such a c.)
+        """
+        low, high = np.zeros(values.shape), values + 1.2 * self.farthest(1e-300) + 1
+        for _ in range(100):
+            c = (low + high) / 2
+            small = self._log_above(values - c) - self._log_above(at_least - c) < math.log(chance)
+            low, high = np.where(small, c, low), np.where(small, high, c)
+        return (low + high) / 2
+
+    def sum_half_width(self, count: int, confidence: float) -> float:
+        """An h with P(|sum of `count` draws| <= h) >= confidence."""
+        from leastnoise.privacy.noise_sums import sum_half_width
+
+        return sum_half_width(self, count, confidence)
+
+    def pair_half_width(self, ratio: float, confidence: float) -> float:
+        """Nearly the h with P(|X + ratio Y| <= h) = confidence for two draws; never less."""
+        return float(self.pair_half_widths([ratio], [ratio], confidence)[0]) if ratio else self.half_width(confidence)
+
+    def pair_half_widths(self, low: ArrayLike, high: ArrayLike, confidence: float) -> Floats:
+        """The same for each pair of ends: an h that holds for every ratio between them."""
+        from leastnoise.privacy.noise_sums import RatioNoise
+
+        return RatioNoise(self, ((1.0, self),)).pair_half_widths(low, high, confidence)
+
+
 @dataclass(frozen=True, slots=True)
-class Gaussian:
+class Gaussian(Distribution):
     """Gaussian noise of standard deviation `sigma`, rounded to multiples of `grid` when grid > 0.
 
     >>> Gaussian(sigma=1, grid=1).half_width(0.95)
@@ -39,6 +119,11 @@ class Gaussian:
 
     sigma: float
     grid: float = 0.0
+
+    @property
+    def width(self) -> float:
+        """sigma."""
+        return self.sigma
 
     @property
     def std(self) -> float:
@@ -72,45 +157,18 @@ class Gaussian:
             error = (_grid_index(error, self.grid) - 0.5) * self.grid
         return math.erfc(error / self.sigma / math.sqrt(2))
 
-    def half_width(self, confidence: float, bins: int = 1) -> float:
-        """The least h with P(all `bins` draws lie within +-h) >= confidence, rounded up."""
-        return _least(self, normal_reach(confidence, bins) * self.sigma, confidence, bins)
+    def farthest(self, chance: float) -> float:
+        """sigma z."""
+        return -NormalDist().inv_cdf(chance / 2) * self.sigma
 
-    def truth_given_shown(self, values: Floats, at_least: int, chance: float) -> Floats:
-        """For noisy values that show because they reached `at_least`: the truth c, 0 or more, at which a value as large
-        as this one, *given that it shows*, has this chance. It grows with the chance.
+    def _reach(self, confidence: float, bins: int) -> float:
+        return normal_reach(confidence, bins) * self.sigma
 
-        P(Y >= y | Y >= T) = Phi(-(y - g/2 - c)/sigma) / Phi(-(T - g/2 - c)/sigma), which grows with c: bisection.
-        """
+    def _log_above(self, k: Floats) -> Floats:
+        """log Phi(-(k - g/2)/sigma), for any k."""
         from scipy.special import log_ndtr
 
-        low, high = np.zeros(values.shape), values + 45.0 * self.sigma
-        for _ in range(100):
-            c = (low + high) / 2
-            seen = log_ndtr(-(values - self.grid / 2 - c) / self.sigma)
-            shown = log_ndtr(-(at_least - self.grid / 2 - c) / self.sigma)
-            small = seen - shown < math.log(chance)
-            low, high = np.where(small, c, low), np.where(small, high, c)
-        return (low + high) / 2
-
-    def sum_half_width(self, count: int, confidence: float) -> float:
-        """The least h with P(|sum of `count` draws| <= h) >= confidence (by the normal law past 32 grid steps)."""
-        if count == 1:
-            return self.half_width(confidence)
-        if self.grid and self.sigma < 32 * self.grid:
-            return _sum_on_grid(self, count, confidence)
-        half = normal_reach(confidence, 1) * self.std * math.sqrt(count)
-        return math.ceil(half / self.grid + 0.5) * self.grid if self.grid else half
-
-    def pair_half_width(self, ratio: float, confidence: float) -> float:
-        """Nearly the h with P(|X + ratio Y| <= h) = confidence for two draws; never less."""
-        return float(self.pair_half_widths([ratio], [ratio], confidence)[0]) if ratio else self.half_width(confidence)
-
-    def pair_half_widths(self, low: ArrayLike, high: ArrayLike, confidence: float) -> Floats:
-        """The same for each pair of ends: an h that holds for every ratio between them."""
-        from leastnoise.privacy.noise_sums import pair_half_widths  # which knows both distributions
-
-        return pair_half_widths(self, low, high, confidence)
+        return np.asarray(log_ndtr(-(k - self.grid / 2) / self.sigma))
 
     def at_or_above(self, k: Floats | NDArray[np.int64]) -> Floats:
         """P(noise >= k grid), on a grid."""
@@ -125,7 +183,7 @@ class Gaussian:
 
 
 @dataclass(frozen=True, slots=True)
-class Laplace:
+class Laplace(Distribution):
     """Laplace noise of scale b (standard deviation sqrt(2) b), or its two-sided geometric distribution on a grid.
 
     >>> round(Laplace(scale=1).half_width(0.95), 3)
@@ -136,6 +194,11 @@ class Laplace:
 
     scale: float
     grid: float = 0.0
+
+    @property
+    def width(self) -> float:
+        """b."""
+        return self.scale
 
     @property
     def std(self) -> float:
@@ -161,30 +224,12 @@ class Laplace:
         step = self.grid / self.scale
         return 2 * math.exp(-_grid_index(error, self.grid) * step) / (1 + math.exp(-step))
 
-    def half_width(self, confidence: float, bins: int = 1) -> float:
-        """The least h with P(all `bins` draws lie within +-h) >= confidence, rounded up."""
-        return _least(self, laplace_reach(confidence, bins) * self.scale, confidence, bins)
+    def farthest(self, chance: float) -> float:
+        """-b log(chance)."""
+        return -math.log(chance) * self.scale
 
-    def sum_half_width(self, count: int, confidence: float) -> float:
-        """The least h with P(|sum of `count` draws| <= h) >= confidence (on a grid of scale/128 at the finest)."""
-        if count == 1:
-            return self.half_width(confidence)
-        finest = max(self.grid, self.scale / 128)
-        return _sum_on_grid(Laplace(self.scale, finest), count, confidence) + (finest if finest > self.grid else 0.0)
-
-    def truth_given_shown(self, values: Floats, at_least: float, chance: float) -> Floats:
-        """For numbers on the grid 1 that show from `at_least` on: the truth c, 0 or more, at which a value as large
-        as this one, *given that it shows*, has this chance. It grows with the chance.
-
-        P(Y >= y | Y >= T) is q^(y - T) for every c below T: a value says nothing about such a c. From there on it
-        grows with c, because the noise is log-concave: bisection.
-        """
-        low, high = np.zeros(values.shape), values + 750.0 * self.scale + 1
-        for _ in range(100):
-            c = (low + high) / 2
-            small = self._log_above(values - c) - self._log_above(at_least - c) < math.log(chance)
-            low, high = np.where(small, c, low), np.where(small, high, c)
-        return (low + high) / 2
+    def _reach(self, confidence: float, bins: int) -> float:
+        return laplace_reach(confidence, bins) * self.scale
 
     def _log_above(self, k: Floats) -> Floats:
         """log P(noise >= k) on the grid 1, and between whole numbers what continues it."""
@@ -193,16 +238,6 @@ class Laplace:
         with np.errstate(divide="ignore"):  # log 0, where noise is far finer than its grid
             behind = np.log1p(-np.exp(-(1 - np.minimum(k, 1.0)) * step) / (1 + math.exp(-step)))
         return np.where(k > 1, ahead, behind)
-
-    def pair_half_width(self, ratio: float, confidence: float) -> float:
-        """Nearly the h with P(|X + ratio Y| <= h) = confidence for two draws; never less."""
-        return float(self.pair_half_widths([ratio], [ratio], confidence)[0]) if ratio else self.half_width(confidence)
-
-    def pair_half_widths(self, low: ArrayLike, high: ArrayLike, confidence: float) -> Floats:
-        """The same for each pair of ends: an h that holds for every ratio between them."""
-        from leastnoise.privacy.noise_sums import pair_half_widths  # which knows both distributions
-
-        return pair_half_widths(self, low, high, confidence)
 
     def at_or_above(self, k: Floats | NDArray[np.int64]) -> Floats:
         """P(noise >= k grid), on a grid: q^k/(1 + q) from k = 1 on, q = exp(-g/b)."""
@@ -219,12 +254,9 @@ class Laplace:
         return (1 - 2 * (-k * step).exp() / (1 + (-step).exp())) ** bins
 
 
-Distribution = Gaussian | Laplace
-
-
 def normal_reach(confidence: float, bins: int) -> float:
     """Nearly the t with P(|Z_1|, ..., |Z_bins| <= t) = confidence, for standard normal Z."""
-    if bins == 1 and confidence < 1e-8:  # 1 - confidence would round; the density is flat there
+    if bins == 1 and confidence <= 1e-5:  # 1 - confidence would round; the density is flat there
         return confidence * math.sqrt(math.pi / 2)
     return -NormalDist().inv_cdf(_miss(confidence, bins) / 2)
 
@@ -232,29 +264,6 @@ def normal_reach(confidence: float, bins: int) -> float:
 def laplace_reach(confidence: float, bins: int) -> float:
     """The same for Laplace noise of scale 1."""
     return -math.log1p(-confidence) if bins == 1 else -math.log(_miss(confidence, bins))
-
-
-def _sum_on_grid(distribution: Distribution, count: int, confidence: float) -> float:
-    """By the discrete Fourier transform: the distribution of a sum is the power of the transform of one draw's.
-
-    The circle is wide enough that what wraps around it is below 1e-15 of the probability.
-    """
-    spread = distribution.std / distribution.grid * math.sqrt(count)
-    reach = (
-        10 * spread
-        + 40 * (distribution.scale if isinstance(distribution, Laplace) else distribution.sigma) / distribution.grid
-        + 2
-    )
-    size = 1 << max(6, math.ceil(math.log2(2 * reach)))
-    own = int(min(size // 2 - 1, 40 * distribution.std / distribution.grid + 2))
-    circle = np.zeros(size)
-    for k in range(own + 1):
-        circle[k] = circle[-k] = distribution.cell(k)
-    total = np.fft.irfft(np.fft.rfft(circle).real ** count, size)
-    covered = total[0] + 2 * np.cumsum(total[1 : size // 2])
-    if total[0] >= confidence:
-        return 0.0
-    return float((np.searchsorted(covered, confidence) + 1) * distribution.grid)
 
 
 def _miss(confidence: float, bins: int) -> float:

@@ -90,7 +90,7 @@ def most_noise(distribution: Distribution, starts: Floats, miss: float) -> float
     """A q that the sum of draws, each given that it is at least its start, exceeds with probability `miss` at most;
     infinity where doubles cannot tell."""
     step, laplace = distribution.grid, isinstance(distribution, Laplace)
-    spread = distribution.scale if isinstance(distribution, Laplace) else distribution.sigma
+    spread = distribution.width
     reach = math.ceil((LAPLACE_REACH if laplace else REACH) * spread / step)
     first = np.maximum(np.floor(starts / step), -reach)
     last = int(max(first.max(), 0)) + reach

@@ -18,7 +18,7 @@ columns, the cell of a released table R at the node u and the keys t counts
 C being the columns that are not summed whole, pi_RA the part that R has in the precision of residual A at its level,
 and k_A(u) what the number measured of u counts in least squares along the tree (`TreeFit.coefficients`; of a root alone
 1). That is the same for all cells which on every axis are in the same ones of the rectangles, and intervals come from
-the distribution of such sums (`laplace_sums`).
+the distribution of such sums (`privacy.noise_sums`).
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from numpy.typing import NDArray
 from leastnoise._support import validation
 from leastnoise.privacy.distributions import Gaussian, Laplace, normal_reach
 from leastnoise.privacy.noise_plan import Mechanism
-from leastnoise.workload import laplace_sums
+from leastnoise.privacy.noise_sums import Draws, laplace_bounds, laplace_half_width
 from leastnoise.workload.columns import AxisSums
 from leastnoise.workload.incidence import Floats, informs, subsets
 from leastnoise.workload.table_errors import Rectangle, Sum, TableErrors, combined, over_keys, rectangle
 from leastnoise.workload.tables import Table, Workload
 
 Keys: TypeAlias = Mapping[str, frozenset[int]]  # of the columns that are not summed whole
-MOST_WORK = 2e7  # coefficients for the intervals of one table along a tree: beyond, `laplace_sums.bounds`
+MOST_WORK = 2e7  # coefficients for the intervals of one table along a tree: beyond, `noise_sums.laplace_bounds`
 _LEAST_STD = 1e-100  # noise of a tiny scale is zero but for a chance that no double holds
 
 
@@ -150,7 +150,7 @@ class NoisyTables(TableErrors):
         add up.
         """
         if self.mechanism == "laplace":
-            return laplace_sums.half_width(self.noise_terms(sums, factors), miss=_miss(confidence, bins))
+            return laplace_half_width(self.noise_terms(sums, factors), miss=_miss(confidence, bins))
         weights = np.asarray(factors, dtype=np.float64)
         chosen = [rectangle(self.workload, *one) for one in sums]
         variance = max(0.0, float(weights @ self._unrounded.covariances_of(chosen) @ weights))
@@ -223,7 +223,7 @@ class NoisyTables(TableErrors):
 
     # Of Laplace noise
 
-    def noise_terms(self, sums: Sequence[Sum], factors: Sequence[float]) -> list[laplace_sums.Term]:
+    def noise_terms(self, sums: Sequence[Sum], factors: Sequence[float]) -> list[Draws]:
         """The error of a combination of sums over rectangles as a sum of independent draws: the step, the number and
         the scale of each kind. A draw is a whole number times its step.
 
@@ -249,7 +249,7 @@ class NoisyTables(TableErrors):
                 for step, times in zip(steps.tolist(), many.tolist(), strict=True):
                     if step > 1e-14 / self._unit:
                         found[float(f"{step:.14e}"), scale] += count * times
-        return [laplace_sums.Term(step, count, scale) for (step, scale), count in found.items()]
+        return [Draws(step, count, scale) for (step, scale), count in found.items()]
 
     def _coefficients(self, one: Rectangle) -> dict[Table, list[Any]]:
         """What the number measured of each node counts in a sum over nodes: by residual and level."""
@@ -262,7 +262,7 @@ class NoisyTables(TableErrors):
         """Of every cell, or cumulative sum: an axis for each column that is no level, and one for the nodes.
 
         Sums over equally many keys have the same noise, and so have nodes that no renaming tells apart. Where a tree
-        has too many others, the bound of `laplace_sums.bounds` is taken, which is wider.
+        has too many others, the bound of `noise_sums.laplace_bounds` is taken, which is wider.
         """
         workload, level = self.workload, self.workload.level_of(table)
         names = workload.others(table)
@@ -280,13 +280,13 @@ class NoisyTables(TableErrors):
             halves = []
             for node in first:
                 at = {workload.levels[level - 1]: node} if level else {}
-                halves.append(laplace_sums.half_width(self.noise_terms([(table, keys | at)], [1.0]), miss=miss))
+                halves.append(laplace_half_width(self.noise_terms([(table, keys | at)], [1.0]), miss=miss))
             made[cell] = np.array(halves)[orbit]
         return made
 
     def _bounds(self, table: Table, keys: Mapping[str, Any], miss: float) -> Floats:
-        """`laplace_sums.bounds` of a sum over these keys for all nodes of a level, by the table at this level of which
-        most of the error comes."""
+        """`noise_sums.laplace_bounds` of a sum over these keys for all nodes of a level, by the table at this level of
+        which most of the error comes."""
         level, one = self.workload.level_of(table), rectangle(self.workload, table, keys)
         scales = np.array(list(self.scales.values())) / self._unit
         excess = float((2 * scales**2 * self._precisions).max())  # of 2 b^2 above the variance of a draw
@@ -301,7 +301,7 @@ class NoisyTables(TableErrors):
         if row is not None:
             step, scale = np.abs(own[row]) / self._unit, self.scales[self.released[row]]
             rest = rest - own[row] ** 2 / self._precisions[row]
-        return laplace_sums.bounds(step, scale, rest * excess, most, miss)
+        return laplace_bounds(step, scale, rest * excess, most, miss)
 
     def _has_one_cell(self, row: int, one: Rectangle) -> bool:
         """Whether one cell of a released table alone is inside a rectangle in each node."""
