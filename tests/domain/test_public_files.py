@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,20 @@ def test_parquet_that_unpacks_out_of_proportion_is_refused(
 ) -> None:
     path = tmp_path / "zones.parquet"
     pq.write_table(pa.table({"key": list(range(ROWS)), "word": ["w" * 1000] * ROWS}), path, compression="zstd")
+    READERS[reader](path)
+    monkeypatch.setattr(parquet, "MAX_BYTES", 10_000)
+    monkeypatch.setattr(parquet, "MAX_RATIO", 2)
+    with pytest.raises(errors.NotOurs, match="far out of proportion"):
+        READERS[reader](path)
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_packed_csv_that_unpacks_out_of_proportion_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: str
+) -> None:
+    path = tmp_path / "zones.csv.gz"
+    rows = "\n".join(f"{key},{'w' * 1000}" for key in range(ROWS))
+    path.write_bytes(gzip.compress(f"key,word\n{rows}\n".encode()))
     READERS[reader](path)
     monkeypatch.setattr(parquet, "MAX_BYTES", 10_000)
     monkeypatch.setattr(parquet, "MAX_RATIO", 2)

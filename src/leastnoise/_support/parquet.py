@@ -26,8 +26,7 @@ def read(
     """The columns (all, if none are named) as a table; whatever Arrow raises for a damaged file is not translated."""
     import pyarrow as pa
 
-    size = source.size if isinstance(source, pa.Buffer) else os.path.getsize(source)
-    limit = max(MAX_BYTES, MAX_RATIO * size)
+    limit = most_bytes(source.size if isinstance(source, pa.Buffer) else os.path.getsize(source))
     with _opened(source, columns, checksums) as file:
         names = file.schema_arrow.names if columns is None else list(dict.fromkeys(columns))
         fields = [file.schema_arrow.field(name) for name in names]
@@ -40,6 +39,11 @@ def read(
                 raise too_large(limit)
         table = pa.concat_tables(groups) if groups else file.schema_arrow.empty_table().select(names)
         return table.cast(pa.schema([_plain(field) for field in fields]))
+
+
+def most_bytes(size: int) -> int:
+    """What a file of this size may unpack to."""
+    return max(MAX_BYTES, MAX_RATIO * size)
 
 
 def too_large(limit: float) -> errors.NotOurs:

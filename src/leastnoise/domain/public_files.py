@@ -1,6 +1,6 @@
 """Tables and columns that everybody may see, from wherever they come: a file, a frame, or columns by name.
 
-Here types may be guessed and values quoted: nothing in them is about the people who are protected. Parquet is read
+Here types may be guessed and values quoted: nothing in them is about the people who are protected. Files are unpacked
 within limits all the same (`_support.parquet`): who wrote a public file may be anybody.
 """
 
@@ -26,12 +26,10 @@ Column = list[Any]
 
 def read_public_column(path: str, name: str) -> list[Any]:
     """The column of a file that everybody may see."""
-    from pyarrow import csv
-
     if not os.path.isfile(path):
         raise errors.NoSuchFile(f"There is no file {path!r} for the keys. Check the path.")
     try:
-        table = _parquet(path, [name]) if path.lower().endswith(".parquet") else csv.read_csv(path)
+        table = _parquet(path, [name]) if path.lower().endswith(".parquet") else _csv(path)
         keys: list[Any] = _chosen(table, [name])[name].to_pylist()
         return keys
     except errors.LeastnoiseError:
@@ -106,6 +104,19 @@ def _parquet(path: str, columns: Sequence[str] | None) -> pa.Table:
     return parquet.read(path, columns)
 
 
+def _csv(path: str, convert: csv.ConvertOptions | None = None) -> pa.Table:
+    """A CSV, which may be packed (.gz, .bz2, .zst), within the limits of Parquet."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    limit = parquet.most_bytes(os.path.getsize(path))
+    with pa.input_stream(path) as stream:
+        content = stream.read_buffer(limit + 1)
+    if content.size > limit:
+        raise parquet.too_large(limit)
+    return csv.read_csv(pa.BufferReader(content), convert_options=convert)
+
+
 def _array(name: str, column: Any) -> pa.Array:
     import pyarrow as pa
 
@@ -140,17 +151,16 @@ def _sequence(column: Any) -> Any:
 
 def _file(path: str, columns: Sequence[str] | None, as_text: Sequence[str]) -> pa.Table:
     import pyarrow as pa
-    from pyarrow import csv
 
     if not os.path.isfile(path):
         raise errors.NoSuchFile(f"There is no file {path!r}. Check the path.")
     try:
         if path.lower().endswith(".parquet"):
             return _parquet(path, columns)
-        table = csv.read_csv(path, convert_options=_texts(as_text))
+        table = _csv(path, _texts(as_text))
         whole = [name for name in table.column_names if pa.types.is_integer(table.schema.field(name).type)]
         codes = [name for name in whole if table.column_names.count(name) == 1 and _has_codes(path, name)]
-        return csv.read_csv(path, convert_options=_texts([*as_text, *codes])) if codes else table
+        return _csv(path, _texts([*as_text, *codes])) if codes else table
     except errors.LeastnoiseError:
         raise
     except (pa.ArrowInvalid, OSError) as error:
@@ -169,9 +179,8 @@ def _texts(names: Sequence[str], only: Sequence[str] = ()) -> csv.ConvertOptions
 def _has_codes(path: str, name: str) -> bool:
     """Whether some of a CSV's whole numbers begin with a zero, as codes do: 01001 would become 1001."""
     import pyarrow.compute as pc
-    from pyarrow import csv
 
-    written = csv.read_csv(path, convert_options=_texts([name], only=[name]))[name]
+    written = _csv(path, _texts([name], only=[name]))[name]
     return bool(pc.any(pc.match_substring_regex(written, r"^[+-]?0[0-9]")).as_py())
 
 

@@ -1,7 +1,11 @@
 """One noise on all numbers of a vector: mechanism, scale, grid, and the guarantee that comes of it.
 
-Whole numbers are published on the grid 1, exactly. Real numbers are first rounded to a grid, which is charged
-(`rounding_charge`).
+Whole numbers are published on the grid 1, exactly. Real numbers are first rounded to a grid, and what that adds to
+their sensitivity is charged, so the guarantee covers it.
+
+The grid g is a power of two taken from the sensitivity and the number of bins d. Rounding moves each of d coordinates
+of f(x) - f(x') by at most g (half a step at either end), so the sensitivity grows by at most g sqrt(d) in L2 and g d in
+L1. That is charged; g is chosen so that the charge is below 1e-4 (L2) or 1e-3 (L1) of the sensitivity.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from leastnoise._support import validation
 from leastnoise._support.rounding import next_up
 from leastnoise._support.runtime import user_stacklevel
 from leastnoise._support.validation import Number
-from leastnoise.privacy import baselines, calibration, rounding_charge
+from leastnoise.privacy import baselines, calibration
 from leastnoise.privacy.calibration import proof
 from leastnoise.privacy.distributions import LARGEST_SCALE, Distribution, Gaussian, Laplace
 from leastnoise.privacy.gaussian_price import laplace_mu_squared
@@ -35,6 +39,9 @@ _GAUSSIAN_STEPS = 2.0**47
 _LAPLACE_STEPS = 2.0**43
 # Whole numbers need no double: the samplers' own limit, with which the noise is below 2^62.
 _INTEGER_STEPS = 2.0**52
+
+
+MAX_L2_CHARGE, MAX_L1_CHARGE = 1e-4, 1e-3  # of the sensitivity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +151,7 @@ class VectorPlanner:
             return plan.cost
         l2 = plan.sensitivity
         if not self.integers:
-            l2 = rounding_charge.l2_charged(l2, self.bins, plan.grid)
+            l2 = l2_charged(l2, self.bins, plan.grid)
         steps = [Fraction(each) / Fraction(plan.grid) for each in (plan.charged, l2, plan.scale)]
         return laplace_mu_squared(l1=steps[0], l2=steps[1], scale=steps[2])
 
@@ -158,8 +165,8 @@ class VectorPlanner:
         """sigma_of: a sensitivity. keeps: whether the guarantee is what was asked for."""
         grid, charged = self.grid, self.sensitivity
         if not self.integers:
-            grid = rounding_charge.l2_grid(charged, self.bins, least=1.01 * sigma_of(charged) / _GAUSSIAN_STEPS)
-            charged = rounding_charge.l2_charged(charged, self.bins, grid)
+            grid = l2_grid(charged, self.bins, least=1.01 * sigma_of(charged) / _GAUSSIAN_STEPS)
+            charged = l2_charged(charged, self.bins, grid)
         sigma = sigma_of(charged)
         _check_size(sigma, grid, _INTEGER_STEPS if self.integers else _GAUSSIAN_STEPS)
         guarantee = GaussianDP.of(sigma=sigma, sensitivity=charged, neighbours=self.neighbours)
@@ -175,8 +182,8 @@ class VectorPlanner:
         l1 = self._l1_or_warning()
         grid, charged = self.grid, l1
         if not self.integers:
-            grid = rounding_charge.l1_grid(l1, self.bins, least=1.01 * scale_of(l1) / _LAPLACE_STEPS)
-            charged = rounding_charge.l1_charged(l1, self.bins, grid)
+            grid = l1_grid(l1, self.bins, least=1.01 * scale_of(l1) / _LAPLACE_STEPS)
+            charged = l1_charged(l1, self.bins, grid)
         scale = scale_of(charged)
         if epsilon is None:
             with proof.precision(128):
@@ -245,3 +252,38 @@ def _check_size(scale: float, grid: float, most: float) -> None:
             f"Noise of scale {scale:.3g} overflows doubles, so what is published could not hold it. "
             "Publish in larger units (a smaller sensitivity)."
         )
+
+
+# What rounding to a grid costs
+
+
+def l2_grid(l2: float, bins: int, *, least: float) -> float:
+    """The grid for values of this L2 sensitivity; at or above `least`, whatever that charges."""
+    return max(_power_below(MAX_L2_CHARGE * l2 / math.sqrt(bins)), _power_above(least))
+
+
+def l1_grid(l1: float, bins: int, *, least: float) -> float:
+    """The grid for values of this L1 sensitivity; at or above `least`, whatever that charges."""
+    return max(_power_below(MAX_L1_CHARGE * l1 / bins), _power_above(least))
+
+
+def l2_charged(l2: float, bins: int, grid: float) -> float:
+    """The L2 sensitivity after rounding, rounded up."""
+    with proof.precision(128):
+        return proof.upward(arb(l2) + arb(grid) * arb(bins).sqrt())
+
+
+def l1_charged(l1: float, bins: int, grid: float) -> float:
+    """The L1 sensitivity after rounding, rounded up."""
+    with proof.precision(128):
+        return proof.upward(arb(l1) + arb(grid) * bins)
+
+
+def _power_below(x: float) -> float:
+    """The largest power of two at or below x."""
+    return math.ldexp(1.0, max(math.frexp(x)[1] - 1, -1000)) if x > 0 else 2.0**-1000
+
+
+def _power_above(x: float) -> float:
+    """The least power of two at or above x."""
+    return math.ldexp(1.0, max(math.frexp(x)[1], -1000)) if x > 0 else 2.0**-1000

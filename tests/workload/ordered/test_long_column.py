@@ -12,7 +12,7 @@ import pytest
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise.testing import seeded
-from leastnoise.workload import Workload, chosen_columns
+from leastnoise.workload import Workload, strategy
 from leastnoise.workload.optimal_weights import OrderedQuestions
 from leastnoise.workload.ordered import LongColumn, long_column
 
@@ -60,7 +60,7 @@ def test_its_noise_is_that_of_the_matrices_and_the_loss_is_the_stated_one(monkey
     tables = [["t"], ["t", "sex", ("t", "sex")]]
     sizes = {"t": 256, "sex": 2}
     best = [Workload(sizes, tables=each, cumulative=["t"]).optimize() for each in tables]
-    monkeypatch.setattr(chosen_columns, "MAX_KEYS", 2)
+    monkeypatch.setattr(strategy, "MAX_KEYS", 2)
     long = [Workload(sizes, tables=each, cumulative=["t"]).optimize() for each in tables]
     assert isinstance(long[0].workload.strategies["t"], LongColumn)
     losses = [float(np.sqrt(b.table_variances[-1] / a.table_variances[-1])) for a, b in zip(best, long, strict=True)]
