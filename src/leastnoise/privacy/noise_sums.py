@@ -148,13 +148,15 @@ class RatioNoise:
         return float(self.pair_half_widths([ratio], [ratio], confidence)[0])
 
     def pair_half_widths(self, low: ArrayLike, high: ArrayLike, confidence: float) -> Floats:
-        """For each pair of ends an h that holds for every ratio between them: that of the farther end."""
-        if self._step and self.above.grid:
-            return self._summed(np.atleast_1d(low), np.atleast_1d(high), confidence)
+        """For each pair of ends an h that holds for every ratio between them: that of the farther end, or of the
+        probabilities added up where that is less."""
         ratio = np.asarray(np.maximum(np.abs(low), np.abs(high)), dtype=np.float64)
         terms = [(np.ones_like(ratio), self.above), *((ratio * factor, noise) for factor, noise in self.below)]
         with np.errstate(over="ignore"):  # infinite beyond the largest double
-            return np.asarray(half_widths(terms, confidence))
+            rounded = half_widths(terms, confidence)
+        if not (self._step and self.above.grid):
+            return rounded
+        return np.minimum(rounded, self._summed(np.atleast_1d(low), np.atleast_1d(high), confidence))
 
     def total_half_width(self, count: int, confidence: float) -> float:
         """Of the sum of `count` numbers below: each noise by itself, all of them together with this confidence."""
