@@ -23,7 +23,8 @@ DENOISED = ("error about", "at most (95 %)", "was", "better beyond chance")
 
 def in_brief(made: Any) -> Iterator[str]:
     """What was released, how far it is off and what is left out; `leastnoise show` says the rest."""
-    return takewhile(lambda line: not line.startswith("The question: "), made.explain().splitlines())
+    rest = ("The question: ", "Gaussian noise: ", "Laplace noise: ")  # of a vector no question is known
+    return takewhile(lambda line: not line.startswith(rest), made.explain().splitlines())
 
 
 def promise_facts(of: Any) -> dict[str, Any]:
