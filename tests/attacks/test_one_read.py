@@ -155,7 +155,7 @@ def test_the_copy_is_dropped_whatever_happens(database: Any, monkeypatch: pytest
     def failing(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(DuckDB, "vector_sums", failing)
+    monkeypatch.setattr(DuckDB, "summed", failing)
     with pytest.raises(KeyboardInterrupt):
         aggregate(vectors(table))
     assert database.execute(tables).fetchall() == [(1,)]

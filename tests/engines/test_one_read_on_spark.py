@@ -48,7 +48,7 @@ def test_rows_written_between_queries_are_not_seen(
         monkeypatch.setattr(Spark, method, run)
 
     counted("fetch")
-    counted("vector_sums")
+    counted("summed")
     try:
         query = READS[kind](ln.table(session.table(name), unit="who"))
         moved = [abs(int(value)) * query.grid for value in aggregate(query).values]

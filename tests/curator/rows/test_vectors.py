@@ -61,7 +61,7 @@ def test_a_vector_is_clipped_alike_in_any_company(rows):
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_the_compiled_loops_are_the_rule(kind):
+def test_blocks_of_vectors_are_clipped_by_the_rule(kind):
     """With NaN, infinities, halves of a step and vectors on both sides of the ball."""
     random = np.random.default_rng(3)
     ball = NormClip.of(1.0, 5)
@@ -134,7 +134,7 @@ def test_machine_code_needs_no_place_to_be_kept(tmp_path):
         Path(leastnoise.__file__).parent, there / "leastnoise", ignore=shutil.ignore_patterns("__pycache__")
     )
     script = "from numba.core import caching as c; c.CacheImpl._locator_classes = []\n" * 1
-    script += "from leastnoise.curator.rows import vectors; vectors.prepare(); print('compiled')"
+    script += "from leastnoise.curator.rows import keeping; keeping.prepare(); print('compiled')"
     told = subprocess.run(
         [sys.executable, "-c", script], env=os.environ | {"PYTHONPATH": str(there)}, capture_output=True, text=True
     )

@@ -217,8 +217,8 @@ class DuckDB:
         tables = [table.to_expr() for table in rows.op().find(ops.PhysicalTable)]
         return sum(int(self.fetch(table.aggregate(rows=table.count()))["rows"][0].as_py()) for table in tables)
 
-    def vector_sums(self, rows: ir.Table, reduce: Callable[[Iterator[pa.RecordBatch]], np.ndarray]) -> list[np.ndarray]:
-        return [self._streamed(rows, MIN_BLOCK_ROWS, reduce)]
+    def summed(self, rows: ir.Table, count: Callable[[Iterator[pa.RecordBatch]], np.ndarray], size: int) -> np.ndarray:
+        return self._streamed(rows, MIN_BLOCK_ROWS, count)
 
     def _streamed(
         self,
@@ -263,12 +263,6 @@ class DuckDB:
         finally:
             with suppress(Exception):  # after an interruption the connection may be busy: then the query's thread drops
                 drop()
-
-    def summed_cells(
-        self, rows: ir.Table, count: Callable[[Iterator[pa.RecordBatch]], np.ndarray], cells: int
-    ) -> np.ndarray:
-        (total,) = self.vector_sums(rows, count)
-        return total
 
 
 def dropped_after(backend: Any, rows: ir.Table, work: Callable[[], T]) -> T:

@@ -36,8 +36,8 @@ BatchWork = Callable[["Iterator[pa.RecordBatch]"], "Iterator[pa.RecordBatch]"]
 
 
 class Engine(Protocol):
-    """Where expressions run. Every method but `fetch`, `map_batches`, `snapshot`, `vector_sums`, `sorted_through` and
-    `summed_cells` only builds expressions."""
+    """Where expressions run. Every method but `fetch`, `map_batches`, `snapshot`, `summed` and `sorted_through` only
+    builds expressions."""
 
     name: str
     copies: bool  # whether it can keep rows aside; without, everything about them is asked in one query
@@ -81,19 +81,15 @@ class Engine(Protocol):
     def size(self, rows: ir.Table) -> int:
         """How many rows the tables below have together, or about how many. Only time may depend on it."""
 
-    def vector_sums(self, rows: ir.Table, reduce: Callable[[Iterator[pa.RecordBatch]], np.ndarray]) -> list[np.ndarray]:
-        """`reduce` over the rows, once for each part of the table, where the parts are."""
+    def summed(self, rows: ir.Table, count: Callable[[Iterator[pa.RecordBatch]], np.ndarray], size: int) -> np.ndarray:
+        """The exact sum of `count` over all parts of the rows, run where the parts are: a vector of so many integers of
+        64 bits each, most of which may be zero. The sum has Python integers where 64 bits do not hold one."""
 
     def sorted_through(
         self, rows: ir.Table, *, unit: Sequence[str], order: Sequence[str], keep: Sequence[str], work: BatchWork
     ) -> AbstractContextManager[ir.Table]:
         """What `work` makes of the rows in this order, those of one unit in one place: a table with the columns `keep`,
         which is there while the block lasts."""
-
-    def summed_cells(
-        self, rows: ir.Table, count: Callable[[Iterator[pa.RecordBatch]], np.ndarray], cells: int
-    ) -> np.ndarray:
-        """The sum of `count` over all parts of the rows: a vector of so many integers, most of which may be zero."""
 
 
 Status = tuple[int, int, int, int, int]

@@ -248,14 +248,22 @@ class Spark:
                 self._sizes[name] = redact_errors(estimate, self.files)
         return self._sizes[name]
 
-    def vector_sums(
-        self, rows: ir.Table, reduce: Callable[[Iterator[pa.RecordBatch]], np.ndarray[Any, Any]]
-    ) -> list[np.ndarray[Any, Any]]:
-        """`reduce` runs in the executors, once a partition; its integers come back as decimals in text."""
+    def summed(
+        self, rows: ir.Table, count: Callable[[Iterator[pa.RecordBatch]], np.ndarray[Any, Any]], size: int
+    ) -> np.ndarray[Any, Any]:
+        """`count` runs in the executors, once a partition; the cells that are not zero are added up there as well, in
+        38 digits."""
 
-        def run(frame: Any) -> list[np.ndarray[Any, Any]]:
-            answer = frame.mapInArrow(spark_tasks.totals(reduce), "total array<string>").collect()
-            return [np.array([int(value) for value in row.total], dtype=object) for row in answer]
+        def run(frame: Any) -> np.ndarray[Any, Any]:
+            parts = frame.mapInArrow(spark_tasks.filled_cells(count), "cell bigint, total bigint")
+            added = parts.withColumn("total", parts.total.cast("decimal(38, 0)")).groupBy("cell").sum("total").toArrow()
+            try:
+                totals = added.column(1).cast(pa.int64()).to_numpy()
+            except pa.ArrowInvalid:  # more than 64 bits
+                totals = np.array([int(total) for total in added.column(1).to_pylist()], object)
+            made = np.zeros(size, totals.dtype)
+            made[added["cell"].to_numpy()] = totals
+            return made
 
         return self._read(rows, run)
 
@@ -292,23 +300,6 @@ class Spark:
         except ReadingFailed:
             self._workers_failed = True
             raise
-
-    def summed_cells(
-        self,
-        rows: ir.Table,
-        count: Callable[[Iterator[pa.RecordBatch]], np.ndarray[Any, Any]],
-        cells: int,
-    ) -> np.ndarray[Any, Any]:
-        """`count` runs in the executors, once a partition; the cells that are not zero are added up there as well."""
-
-        def run(frame: Any) -> np.ndarray[Any, Any]:
-            parts = frame.mapInArrow(spark_tasks.filled_cells(count), "cell bigint, total bigint")
-            answer = parts.groupBy("cell").sum("total").toArrow()
-            made = np.zeros(cells, np.int64)
-            made[answer["cell"].to_numpy()] = answer["sum(total)"].to_numpy()
-            return made
-
-        return self._read(rows, run)
 
 
 def connect(engine: str, config: Mapping[str, str]) -> Spark:

@@ -32,17 +32,6 @@ def points(function: Any) -> Callable[[Any, Any], Any]:
     return task
 
 
-def totals(reduce: Callable[[Batches], np.ndarray[Any, Any]]) -> Task:
-    """Integers of any size, as decimals in text."""
-
-    def task(batches: Batches) -> Batches:
-        import pyarrow as pa
-
-        yield pa.RecordBatch.from_pydict({"total": [[str(value) for value in reduce(batches)]]})
-
-    return task
-
-
 def filled_cells(count: Callable[[Batches], np.ndarray[Any, Any]]) -> Task:
     """The cells that are not zero, each with its total."""
 

@@ -358,9 +358,9 @@ class Crosstabs(Query):
         engine, counter = self._data.engine, self._counter()
         cells = int(counter.starts[-1])
         if self.row_weight == "shared":
-            return Aggregate(values=engine.summed_cells(self._expression(), counter, cells))
+            return Aggregate(values=engine.summed(self._expression(), counter, cells))
         with keeping.kept(*self._content(), engine) as kept:
-            return Aggregate(values=engine.summed_cells(kept, counter, cells))
+            return Aggregate(values=engine.summed(kept, counter, cells))
 
 
 def _maximal(workload: Workload, noise: TablesNoise) -> tuple[tuple[str, ...], ...]:

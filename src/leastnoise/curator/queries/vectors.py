@@ -121,9 +121,6 @@ class Vectors(Query):
     def _clip_facts(self) -> dict[str, object]:
         return {"clip_norm": self.clip.norm, "length": self.clip.length}
 
-    def _prepare(self) -> None:
-        vectors.prepare()
-
     def _expression(self) -> ir.Table:
         return keeping.in_sql(*self._ranked(None))
 

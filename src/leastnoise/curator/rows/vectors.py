@@ -1,4 +1,4 @@
-"""Sums of many vectors, each clipped to a norm: in compiled loops over columns rather than in SQL.
+"""Sums of many vectors, each clipped to a norm: column by column of a batch rather than in SQL.
 
 Every element is rounded to the grid first, then the squared norm is taken exactly, and only then is a
 vector that is too long scaled down, element by element and toward zero. So one vector's integers depend
@@ -35,7 +35,6 @@ from leastnoise.curator.rows import keeping
 from leastnoise.curator.rows.keeping import Rule
 from leastnoise.curator.rows.placing import as_double, clipped, double_literal
 from leastnoise.curator.rows.priorities import content_of, with_unit_word
-from leastnoise.curator.rows.vector_loops import add_squares, clipped_sum
 from leastnoise.errors import WrongType
 from leastnoise.privacy.sensitivity import Limits
 
@@ -66,31 +65,20 @@ class NormClip:
 
     def total(self, columns: list[Integers]) -> Integers:
         """The sum of all clipped vectors and, at the end, their number. Vectors with a NaN are dropped."""
-        squares_of, sum_of = _compiled()
-        step, reach = 1 / self.grid, 2.0 * self.radius
-        squares = np.zeros(len(columns[0]))  # of norms; NaN where an element is
-        for column in columns:
-            squares_of(column, step, reach, squares)
-        # A scale of 1 changes nothing; a vector that is dropped gets 0, and its NaN are never looked at again.
-        scales = np.minimum(1.0, self.radius / np.sqrt(np.maximum(squares, 1.0)))
-        complete = ~np.isnan(squares)
-        scales[~complete] = 0.0
-        sums = [sum_of(column, step, reach, scales) for column in columns]
+        with np.errstate(all="ignore"):  # a warning would tell of a value
+            squares = np.zeros(len(columns[0]))  # of norms; NaN where an element is
+            for column in columns:
+                squares += self._steps(column) ** 2
+            complete = ~np.isnan(squares)
+            scales = np.minimum(1.0, self.radius / np.sqrt(np.maximum(squares, 1.0)))  # of 1, it changes nothing
+            kept = (np.where(complete, self._steps(column) * scales, 0.0) for column in columns)
+            sums = [column.astype(np.int64).sum() for column in kept]  # cut toward zero
         return np.array([*sums, np.count_nonzero(complete)], np.int64)
 
-
-@functools.cache
-def _compiled() -> tuple[Any, Any]:
-    """The two loops over a column, in machine code."""
-    from leastnoise._support.runtime import compiled
-
-    return compiled(add_squares), compiled(clipped_sum)
-
-
-def prepare() -> None:
-    """Compile on made-up columns: what can fail does so before anything is paid for, and tells nothing of a row."""
-    for kind in (np.float32, np.float64):
-        NormClip.of(1.0, 1).total([np.zeros(1, kind)])
+    def _steps(self, column: Integers) -> Integers:
+        """The elements in whole steps of the grid, halves to even, at most twice the radius; NaN stays NaN."""
+        steps, reach = np.multiply(column, 1 / self.grid, dtype=np.float64), 2.0 * self.radius
+        return np.rint(np.clip(steps, -reach, reach, out=steps), out=steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,11 +135,7 @@ def added(rows: ir.Table, rule: Rule, *, clip: NormClip, engine: Engine) -> Inte
 
 def _added(rows: ir.Table, *, clip: NormClip, engine: Engine) -> Integers:
     """Sum and number of all vectors, in one query."""
-    parts = engine.vector_sums(rows, Reducer(clip, tuple(rows.columns)))
-    total: Integers = np.zeros(clip.length + 1, object)
-    for part in parts:
-        total = total + part.astype(object)
-    return total
+    return engine.summed(rows, Reducer(clip, tuple(rows.columns)), clip.length + 1).astype(object)
 
 
 def competing(
