@@ -67,13 +67,13 @@ def test_rows_inserted_between_the_reads_are_not_seen(database: Any, monkeypatch
     """One person passes a check with one row, and has sixty when rows are summed."""
     other = database.cursor()
     table = ln.table((database, "rides"), unit="who")
-    calls = after_the_first(
-        monkeypatch,
-        "fetch",
-        lambda: other.execute(f"INSERT INTO rides SELECT 'a', 0.5, 0.5 FROM range({ROWS})"),
-    )
+
+    def insert() -> None:
+        other.execute(f"INSERT INTO rides SELECT 'a', 0.5, 0.5 FROM range({ROWS})")
+
+    asked = [after_the_first(monkeypatch, method, insert) for method in ("fetch", "size")]
     assert moved(vectors(table)) <= 2
-    assert calls
+    assert sum(map(len, asked)) == 1
     assert other.execute("SELECT count(*) FROM rides").fetchall() == [(1 + ROWS,)]
     assert moved(vectors(table)) == 2
 
@@ -88,7 +88,7 @@ VIEWS = {
 
 @pytest.fixture
 def fast(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The copy of each look has the same name, so that Ibis writes the SQL of a hundred looks once."""
+    """Whatever a look names has the same name, so that Ibis writes the SQL of a hundred looks once."""
     monkeypatch.setattr("leastnoise.curator.engines.duckdb.unique", lambda word: f"{word}_of_a_look")
     with remembered_sql():
         yield
@@ -146,7 +146,7 @@ def test_rows_are_kept_of_one_state_of_the_table(many: int, database: Any, monke
     assert aggregate(query).values.tolist() == [1, 0]
 
 
-def test_the_copy_is_dropped_whatever_happens(database: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_left_in_a_connection_whatever_happens(database: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     table = ln.table((database, "rides"), unit="who")
     tables = "SELECT count(*) FROM duckdb_tables()"
     assert moved(vectors(table)) == 1

@@ -70,7 +70,7 @@ def test_every_command_that_releases_takes_the_same_options_of_privacy() -> None
 @pytest.mark.parametrize("kind", QUESTIONS)
 def test_the_fields_of_a_question_are_the_parameters_in_python(kind: str) -> None:
     asked, method = QUESTIONS[kind], getattr(ln.Table, kind)
-    python = set(inspect.signature(method).parameters) - {"self", "q"}
+    python = set(inspect.signature(method).parameters) - {"self"}
     assert {*asked.fields, *([] if asked.keys == "none" else ["keys"])} - {"limits"} == python
     for name in asked.fields:
         found = inspect.signature(method).parameters.get(name)

@@ -359,8 +359,7 @@ def test_a_malformed_row_is_refused_and_nothing_of_it_is_written_anywhere(engine
     assert done.stdout.count("refused:") == 12 + 2 + 6
     assert "level: True []" in done.stdout
     ended = [line for line in done.stdout.splitlines() if line.startswith("unavailable:")]
-    assert "was stopped" in ended[0]
-    assert all("Java process has ended" in line for line in ended[1:])
+    assert all("was stopped, or its driver or server does not answer" in line for line in ended)
     assert len(ended) == 4
     assert all(line.endswith("1.0") for line in ended[:2])  # of the budget is left
     assert "py4j" not in done.stdout.lower()  # (in that thread's words it may stand)

@@ -85,7 +85,7 @@ def test_where_python_fails_the_next_attempt_goes_by_sql(
             return keep(self, batches)
 
     monkeypatch.setattr(keeping, "MANY_ROWS", 0)
-    monkeypatch.setattr(both[1]._data.engine, "_workers_failed", False)  # as it was, for the tests after this one
+    monkeypatch.setattr(both[1]._data.engine, "_runs_python", None)  # as it was, for the tests after this one
     embedded, distributed = (each.histogram("bin", keys=range(BINS), max_rows=5) for each in both)
     whole = aggregate(embedded).values.tolist()
     with monkeypatch.context() as failing:

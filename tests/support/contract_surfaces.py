@@ -186,7 +186,6 @@ def questions() -> dict[str, inspect.Signature]:
 def fields() -> dict[str, set[str]]:
     """Every field of every question, of the table and of privacy, as Python has them."""
     found = {name: set(each.parameters) - {"self"} for name, each in questions().items()}
-    found["quantile"] -= {"q"}  # a former name, which is refused
     shapes = {*VERBS.values(), "lattice", "having"}
     found["table"] = set(inspect.signature(ln.table).parameters) | shapes
     found["privacy"] = set(inspect.signature(Query.release).parameters) - {"self"} | {"allocation"}

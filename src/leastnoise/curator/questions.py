@@ -153,7 +153,6 @@ class Questions:
         max_per_bin: int | None = None,
         max_bins: int | None = None,
         nulls: str = "drop",
-        q: Any = None,
     ) -> Query:
         """The values below which given shares of the rows lie, in all or in each group.
 
@@ -174,12 +173,7 @@ class Questions:
         max_per_bin: how many of them in one group. Left out, as many as max_rows.
         max_bins: in how many groups. Left out, as many as max_rows. Of the three, enough must be given to limit a unit.
         nulls: "drop" (the default) leaves out rows without a key, "bin" gives them a group of their own.
-        q: the former name of `levels`, which is refused.
         """
-        if q is not None:
-            raise InvalidParameter(
-                "q is called levels now, and its numbers rise.", parameter="q", value=q, example={"levels": q}
-            )
         limits = {"max_rows": max_rows, "max_per_bin": max_per_bin, "max_bins": max_bins}
         return Quantile.of(
             self._data,

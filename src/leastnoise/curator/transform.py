@@ -78,12 +78,7 @@ def add_nearest(
 ) -> Dataset:
     """A column with the nearest node, or with the weights of several."""
     nodes = check_nodes(graph, within)
-    for column in (lon, lat):
-        data.check_usable(column)
-    if name in data.columns:
-        raise InvalidParameter(f'there is a column "{name}" already.', parameter="name", example={"name": "another"})
-    check_new_name(name, data.columns)
-    points = [as_double(data.rows[column], column).fill_null(double_literal(math.nan)) for column in (lon, lat)]
+    points = _points(data, lon, lat, name)
     if kernel_width is None:
         node = data.engine.map_points(Nearest(nodes=nodes, within=float(within)), *points, result="int64")
         step = description.nearest(name, lon, lat, len(nodes), float(within), None)
@@ -94,6 +89,17 @@ def add_nearest(
     weights = data.engine.map_points(kernel, *points, result="array<int64>")
     step = description.nearest(name, lon, lat, len(nodes), float(within), (float(kernel_width), count))
     return data.with_rows(data.rows.mutate({name: weights}), step, kernels={name: count})
+
+
+def _points(data: Dataset, lon: str, lat: str, name: str) -> list[ir.FloatingValue]:
+    """Longitude and latitude of each row, NaN where one is missing; `name` may be that of a new column."""
+    for column in (lon, lat):
+        data.check_usable(column)
+    check_names([name])
+    if name in data.columns:
+        raise InvalidParameter(f'there is a column "{name}" already.', parameter="name", example={"name": "another"})
+    check_new_name(name, data.columns)
+    return [as_double(data.rows[column], column).fill_null(double_literal(math.nan)) for column in (lon, lat)]
 
 
 def _check_kernel(width: float, spread: int) -> None:
@@ -195,14 +201,8 @@ def _in_words(statistic: Statistic, made: UnitColumn) -> str:
 def add_zones(data: Dataset, zones: Any, *, lon: str, lat: str, name: str, key: str | None) -> Dataset:
     """The rows with a column of zones, null where none holds the point."""
     places = Zones.read(zones, key=key)
-    for column in (lon, lat):
-        data.check_usable(column)
-    check_names([name])
-    if name in data.columns:
-        raise InvalidParameter(f'there is a column "{name}" already. Use another name.', parameter="name")
-    check_new_name(name, data.columns)
+    points = _points(data, lon, lat, name)
     prepare_zones()
-    points = [as_double(data.rows[column], column).fill_null(double_literal(math.nan)) for column in (lon, lat)]
     number = unique("zone")
     rows = data.rows.mutate(**{number: data.engine.map_points(ZoneLookup.of(places), *points, result="int64")})
     numbers = [(place,) for place in range(places.size)]

@@ -138,7 +138,7 @@ def test_no_row_decides_what_is_asked_of_the_engine(limit: int, memory_limit: st
         ran.clear()
         query = ln.table(frame, unit="who", memory_limit=memory_limit).crosstabs(ways=2, keys=KEYS, max_rows=limit)
         engine = type(query._data.engine)
-        for name in ("fetch", "summed", "snapshot"):
+        for name in ("fetch", "summed"):
             before = getattr(engine, name)
 
             def record(self: Any, rows: Any, *more: Any, _before: Any = before) -> Any:

@@ -60,7 +60,6 @@ class DuckDB:
     """An Ibis connection to a DuckDB of our own, with its own temporary folder."""
 
     name = "duckdb"
-    copies = True
     sends_rows = False
 
     def __init__(self, backend: Any) -> None:
@@ -172,23 +171,6 @@ class DuckDB:
                 "an earlier query on this connection still runs: it was interrupted and has not ended yet, or runs in "
                 "another thread. Nothing was released. Wait for it, or open the table again."
             )
-
-    @contextmanager
-    def snapshot(self, rows: ir.Table) -> Iterator[ir.Table]:
-        """A temporary table, which is of this connection alone; one statement fills it, so it is one snapshot."""
-        name = unique("copy")
-
-        def copy() -> ir.Table:
-            return dropped_after(self.backend, rows, lambda: self.backend.create_table(name, rows, temp=True))
-
-        def drop() -> None:
-            self.backend.con.execute(f"DROP TABLE IF EXISTS temp.main.{name}")
-
-        try:
-            yield self._read(copy, drop)
-        finally:
-            with suppress(Exception):  # an interrupted statement may have made none
-                drop()
 
     def verify(self, files: tuple[str, ...]) -> None:
         redact_errors(lambda: verify(files, self.layout), files)

@@ -36,11 +36,10 @@ BatchWork = Callable[["Iterator[pa.RecordBatch]"], "Iterator[pa.RecordBatch]"]
 
 
 class Engine(Protocol):
-    """Where expressions run. Every method but `fetch`, `map_batches`, `snapshot`, `summed` and `sorted_through` only
-    builds expressions."""
+    """Where expressions run. Every method but `fetch`, `map_batches`, `summed` and `sorted_through` only builds
+    expressions."""
 
     name: str
-    copies: bool  # whether it can keep rows aside; without, everything about them is asked in one query
     sends_rows: bool  # whether the rows of a unit are brought together from several machines
 
     def check_ready(self, rows: ir.Table, *, in_python: bool) -> None:
@@ -62,9 +61,6 @@ class Engine(Protocol):
     def map_batches(self, expression: ir.Table, size: int, work: Callable[[pa.Table], T]) -> list[T]:
         """Run, and bring the answer here in its order, `size` rows at a time: what `work` makes of each part of it. A
         distributed answer is never here whole."""
-
-    def snapshot(self, rows: ir.Table) -> AbstractContextManager[ir.Table]:
-        """The rows, read once and kept aside: all queries about them see the same, whatever happens to the source."""
 
     def verify(self, files: tuple[str, ...]) -> None:
         """Raise where a quote of a CSV is not closed."""
@@ -146,8 +142,9 @@ class Source:
 
     @property
     def rereadable(self) -> bool:
-        """Whether a second query sees the same rows as the first, or else `check_unchanged` raises."""
-        return self.fixed or bool(self.files)
+        """Whether a second query sees the same rows as the first, or else `check_unchanged` raises. Where it may not,
+        and on several machines, everything about them is asked in one query."""
+        return (self.fixed or bool(self.files)) and not self.engine.sends_rows
 
     def exclusive(self) -> AbstractContextManager[object]:
         """Within the block no other thread asks: a DuckDB connection has one query at a time, which another one would

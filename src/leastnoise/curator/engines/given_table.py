@@ -28,7 +28,7 @@ class GivenTable(dataset.Dataset):  # type: ignore[misc]
     """What DuckDB scans as it scans a dataset: it names the columns that a query needs, and conditions on them.
 
     A connection has one result that streams, and rows that are read twice may be of two states. So one query reads them
-    once: `begin` allows it one reading. What needs several queries makes a copy (`DuckDB.snapshot`).
+    once: `begin` allows it one reading.
     """
 
     def __init__(self, connection: Any, path: Sequence[str]) -> None:
@@ -99,18 +99,8 @@ class GivenTable(dataset.Dataset):  # type: ignore[misc]
                 yield from pa.Table.from_batches([rows]).filter(condition).select(kept.names).to_batches()
 
     def _needed(self, condition: Any, columns: Sequence[str]) -> list[str]:
-        """The columns that a condition names beside these: those without which it has no meaning."""
-        return [name for name in self._columns.names if name not in columns and not self._has_meaning(condition, name)]
-
-    def _has_meaning(self, condition: Any, without: str) -> bool:
-        if without not in str(condition):
-            return True
-        others = pa.schema([field for field in self._columns if field.name != without])
-        try:
-            others.empty_table().filter(condition)
-        except pa.ArrowInvalid:
-            return False
-        return True
+        """The columns that a condition may name beside these: it cannot without their letters."""
+        return [name for name in self._columns.names if name not in columns and name in str(condition)]
 
     def _found(self) -> pa.Schema:
         """The columns as they are now. A view may be of other tables than before."""

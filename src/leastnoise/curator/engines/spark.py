@@ -37,7 +37,6 @@ class Spark:
     functions in the place of Spark's."""
 
     name = "spark"
-    copies = False  # what Spark keeps may be lost with an executor, and is then computed again
     sends_rows = True
 
     def __init__(self, given: Any) -> None:
@@ -50,8 +49,7 @@ class Spark:
         self._sizes: dict[str, int] = {}  # of these, in bytes
         self._uses: Counter[str] = Counter()  # of tables of keys, by queries that run
         self._naming = threading.Lock()
-        self._workers_checked = False
-        self._workers_failed = False
+        self._runs_python: bool | None = None  # None: the workers were not asked
         spark_session.set_interpreter(self.session)
         with self._applied():
             self.backend = redact_errors(lambda: ibis.pyspark.connect(self.session))
@@ -59,33 +57,28 @@ class Spark:
     def _applied(self) -> AbstractContextManager[None]:
         return applied(self.session, self.given)
 
-    def _check_answers(self) -> None:
-        spark_session.check_answers(self.given)
-        if is_remote(self.session):
-            spark_session.check_answers(self.session)
-
     def check_ready(self, rows: ir.Table, *, in_python: bool) -> None:
         """The session answers, with functions of Spark's own; and its workers have what is needed where Python runs
         there."""
-        self._check_answers()
-        if not is_remote(self.session):
-            spark_session.check_functions(self.session)
-        wait_for_workers(self.session)
-        if not self._workers_checked and (in_python or _has_python(rows)):
+        with self._applied():
+            if not is_remote(self.session):
+                spark_session.check_functions(self.session)
+            wait_for_workers(self.session)
+        if not self._runs_python and (in_python or _has_python(rows)):
             check_workers(self.session)
-            self._workers_checked = True
+            self._runs_python = True
 
     def runs_python(self) -> bool:
         """Asked of the workers once; who ships the package later opens the table again. Where it failed, for want of
         memory perhaps, it is not tried a second time."""
-        if not self._workers_checked and not self._workers_failed:
+        if self._runs_python is None:
             try:
                 check_workers(self.session)
             except EngineUnavailable:
-                self._workers_failed = True
+                self._runs_python = False
             else:
-                self._workers_checked = True
-        return not self._workers_failed
+                self._runs_python = True
+        return self._runs_python
 
     def read_files(self, files: list[str], layout: CsvLayout = PLAIN) -> ir.Table:
         """The rows of Parquet or CSV files; folders named column=value are columns."""
@@ -95,9 +88,8 @@ class Spark:
         )
 
     def _opened(self, frame: Callable[[], Any]) -> ir.Table:
-        self._check_answers()
-        wait_for_workers(self.session)
         with self._applied():
+            wait_for_workers(self.session)
             return self.view(frame())
 
     def taken(self, frame: Any) -> Any:
@@ -176,7 +168,6 @@ class Spark:
     def _read(self, expression: ir.Table, answer: Callable[[Any], T]) -> T:
         """The answer from the Spark frame of an expression. Ibis itself would bring it here through pandas, where a
         whole number beside a null becomes a double and a day after 2262 fails."""
-        self._check_answers()
 
         def run() -> T:
             with progress.watched("reading", _percent_done(self.session)), self._named(expression):
@@ -210,9 +201,6 @@ class Spark:
         for name in views:
             with suppress(Exception):  # with the session, its views are gone as well
                 self.session.catalog.dropTempView(name)
-
-    def snapshot(self, rows: ir.Table) -> AbstractContextManager[ir.Table]:
-        raise NotImplementedError("Spark reads rows in one query")
 
     def verify(self, files: tuple[str, ...]) -> None:
         """Spark sees it while it reads."""
@@ -279,13 +267,9 @@ class Spark:
             return self.view(parts.mapInArrow(spark_tasks.through(work), frame.select(*keep).schema))
 
         with ExitStack() as open_names, self._next_time_without_python():
-            if is_remote(self.session):  # a server looks names up when it reads
-                self._check_answers()
-                open_names.enter_context(self._applied())
-                redact_errors(lambda: open_names.enter_context(self._named(rows)), self.files)
-                table = redact_errors(lambda: view(self.session.sql(self.backend.compile(rows))), self.files)
-            else:
-                table = self._read(rows, view)
+            open_names.enter_context(self._applied())  # a server looks names up when it reads
+            redact_errors(lambda: open_names.enter_context(self._named(rows)), self.files)
+            table = redact_errors(lambda: view(self.session.sql(self.backend.compile(rows))), self.files)
             try:
                 yield table
             finally:
@@ -298,7 +282,7 @@ class Spark:
         try:
             yield
         except ReadingFailed:
-            self._workers_failed = True
+            self._runs_python = False
             raise
 
 
@@ -357,12 +341,8 @@ def _percent_done(session: Any) -> Callable[[], float]:
     return percent
 
 
-def _python_functions(rows: ir.Table) -> list[Any]:
-    return [udf for udf in rows.op().find(ops.ScalarUDF) if udf.__input_type__ != InputType.BUILTIN]
-
-
 def _has_python(rows: ir.Table) -> bool:
-    return bool(_python_functions(rows))
+    return any(udf.__input_type__ != InputType.BUILTIN for udf in rows.op().find(ops.ScalarUDF))
 
 
 def _conv(text: Any, source: Any, target: Any) -> Any:

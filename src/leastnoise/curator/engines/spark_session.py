@@ -25,6 +25,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
+from urllib.parse import urlsplit
 
 from leastnoise._support import library_warnings
 from leastnoise.errors import EngineUnavailable, InvalidParameter, UnknownSource
@@ -86,10 +87,12 @@ _log = _Log()
 @contextmanager
 def applied(session: Any, given: Any = None) -> Iterator[None]:
     """Our settings and the others of the session that was given, read back; raises EngineUnavailable before any row is
-    read.
+    read, also where a session does not answer.
 
     What the JVM and PySpark log meanwhile may quote a cell, so they log nothing.
     """
+    for each in (session,) if given is None else (given, session):
+        check_answers(each)
     with silent(), _without_log(session):
         with _lock:
             if given is not None:
@@ -105,20 +108,13 @@ def _without_log(session: Any) -> Iterator[None]:
     if is_remote(session):
         yield
         return
-    try:
-        _log.hold(session.sparkContext)
-        answers = True
-    except Exception:
-        answers = False
-    if not answers:
-        raise EngineUnavailable("the Spark session of this table does not answer. Start one, and open the table again.")
-    failed = True
+    _log.hold(session.sparkContext)
     try:
         yield
-        failed = False
+    except BaseException:
+        _wait_for_tasks(session)
+        raise
     finally:
-        if failed:
-            _wait_for_tasks(session)
         _log.let_go(session.sparkContext)
 
 
@@ -178,26 +174,19 @@ def _same_active(session: Any) -> Iterator[None]:
 
 
 def _set(session: Any) -> None:
-    refused = _refused(session)
-    if refused is not None:
-        raise EngineUnavailable(
-            f"this Spark session does not let {refused} be {SETTINGS[refused]}, and without that a query may mean "
-            "something else than was checked. Use another session, or let us open one: name the master as the engine.",
-            parameter="engine",
-            example={"engine": "spark://host:7077"},
-        )
-
-
-def _refused(session: Any) -> str | None:
-    """The first setting that the session does not take."""
     others = _others(session)
     with library_warnings.withheld():  # that Spark calls some of them old
         for name in others:
-            try:
+            with suppress(Exception):
                 session.conf.set(name, SETTINGS[name])
-            except Exception:
-                return name
-    return next(iter(_others(session)), None) if others else None
+    if others and (refused := _others(session)):
+        raise EngineUnavailable(
+            f"this Spark session does not let {refused[0]} be {SETTINGS[refused[0]]}, and without that a query may "
+            "mean something else than was checked. Use another session, or let us open one: name the master as the "
+            "engine.",
+            parameter="engine",
+            example={"engine": "spark://host:7077"},
+        )
 
 
 def _others(session: Any) -> list[str]:
@@ -246,16 +235,26 @@ def is_gone(session: Any) -> bool:
     return is_remote(session) and not answers(session)
 
 
+def check_answers(session: Any) -> None:
+    """Raise unless the session is there to be asked. No row is read."""
+    if not answers(session):
+        raise EngineUnavailable(
+            "the Spark session of this table was stopped, or its driver or server does not answer. Start one, and open "
+            "the table again."
+        )
+
+
 def answers(session: Any) -> bool:
-    """Whether the server of a Connect session knows it, within about five seconds. No row is read."""
-    if session.is_stopped:
-        return False
-    try:
-        with _few_retries(session.client):
-            session.conf.get("spark.sql.session.timeZone")
-    except Exception:
-        return False
-    return True
+    """Whether the driver of a session, or within about five seconds the server of a Connect session, knows it. No row
+    is read."""
+    with silent():
+        try:
+            if not is_remote(session):
+                return not session._sc._jsc.sc().isStopped()
+            with _few_retries(session.client):
+                return not session.is_stopped and bool(session.conf.get("spark.sql.session.timeZone"))
+        except Exception:
+            return False
 
 
 def _shorten_retries(client: Any) -> None:
@@ -294,7 +293,6 @@ _EXECUTORS = "spark.executor.extraJavaOptions"
 _INTERPRETER = "spark.pyspark.python"
 TIMEOUT_SECONDS = 5.0
 MASTER_PORT, CONNECT_PORT = 7077, 15002
-_ADDRESS = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.%]+)\]|(?P<host>[^:\[\]/;]+))(?::(?P<port>\d+))?")  # [::1]:7077
 
 
 def check_java() -> None:
@@ -328,7 +326,7 @@ def check_master(master: str) -> None:
 
 def check_server(url: str) -> None:
     """Refuse a Spark Connect server that does not answer: its client would go on trying for minutes."""
-    if not _answers(re.split("[/;]", url.removeprefix("sc://"), maxsplit=1)[0], CONNECT_PORT):
+    if not _answers(without_token(url).removeprefix("sc://"), CONNECT_PORT):
         raise EngineUnavailable(
             f"no Spark Connect server answers at {without_token(url)} within {TIMEOUT_SECONDS:g} seconds. Check the "
             "address, or start it."
@@ -340,14 +338,13 @@ def without_token(url: str) -> str:
     return "sc://" + re.split("[/;]", url.removeprefix("sc://"), maxsplit=1)[0]
 
 
-def endpoint(url: str) -> tuple[str, int]:
-    """Host and port of sc://host:port/;token=...; IPv6 without its brackets."""
-    return _parsed(re.split("[/;]", url.removeprefix("sc://"), maxsplit=1)[0], CONNECT_PORT) or ("", CONNECT_PORT)
-
-
 def _parsed(address: str, port: int) -> tuple[str, int] | None:
-    found = _ADDRESS.fullmatch(address)
-    return None if found is None else (found["six"] or found["host"], int(found["port"] or port))
+    """Host and port of an address such as host, host:7077 or [::1]:7077; IPv6 without its brackets."""
+    try:
+        parts = urlsplit(f"//{address}")
+        return (parts.hostname, parts.port or port) if parts.hostname else None
+    except ValueError:
+        return None
 
 
 def _answers(address: str, port: int) -> bool:
@@ -421,44 +418,6 @@ def _replaced(session: Any) -> list[str]:
     return sorted(found)
 
 
-def check_answers(session: Any) -> None:
-    """Raise unless the session is there to be asked. No row is read."""
-    if is_remote(session):
-        _check_server_answers(session)
-    else:
-        _check_driver_answers(session._sc)
-
-
-def _check_driver_answers(context: Any) -> None:
-    if context._jsc is None:
-        raise EngineUnavailable(_STOPPED)
-    with silent():
-        try:
-            stopped: bool | None = context._jsc.sc().isStopped()
-        except Exception:
-            stopped = None
-    if stopped is None:
-        raise EngineUnavailable(
-            "the Spark driver of this session does not answer: its Java process has ended. Start a new session, and "
-            "open the table again."
-        )
-    if stopped:
-        raise EngineUnavailable(_STOPPED)
-
-
-_STOPPED = "the Spark session of this table was stopped. Start one, and open the table again."
-
-
-def _check_server_answers(session: Any) -> None:
-    with silent():
-        if answers(session):
-            return
-    raise EngineUnavailable(
-        "the Spark Connect session of this table has ended, or its server does not answer. See that the server runs, "
-        "make a new session, and open the table again."
-    )
-
-
 def _remote(url: str, config: Mapping[str, str]) -> Any:
     """The client of a server: no Java is needed here."""
     missing = [name for name in ("grpc", "grpc_status", "google.rpc") if not _is_installed(name)]
@@ -501,7 +460,7 @@ def _configure(session: Any, config: Mapping[str, str]) -> None:
 
 def _is_of(session: Any, url: str) -> bool:
     """Whether a session of Spark Connect is one of this server."""
-    host, port = endpoint(url)
+    host, port = _parsed(without_token(url).removeprefix("sc://"), CONNECT_PORT) or ("", CONNECT_PORT)
     return str(getattr(session.client._builder, "endpoint", "")) in (f"{host}:{port}", f"[{host}]:{port}")
 
 

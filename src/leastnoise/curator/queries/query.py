@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -29,7 +28,6 @@ from leastnoise.curator.queries.options import left_out_by_limits, left_out_by_u
 from leastnoise.curator.release import Answer, Batch, Decision
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.rows import priorities
-from leastnoise.curator.rows.columns import CleanRows
 from leastnoise.curator.rows.placing import is_missing
 from leastnoise.curator.rows.totals import Aggregate, saturate
 from leastnoise.domain import Axis, Domain
@@ -372,8 +370,7 @@ class Query(ABC):
 
     def _of_one_state(self, work: Callable[[], Read]) -> Read:
         """What is read, of one state of the table: of one query; or of several about files that nobody changed
-        meanwhile, about rows in memory, or about a copy. Else a unit might pass a check in one state and be summed in
-        another."""
+        meanwhile, or about rows in memory. Else a unit might pass a check in one state and be summed in another."""
         source = self._data.source
         source.check_unchanged()
         try:
@@ -383,18 +380,12 @@ class Query(ABC):
         finally:
             source.check_unchanged()
 
-    def _named(self, clean: CleanRows | None = None) -> NamedRows:
-        """The columns that are read, under our names; of the table's rows, or of a copy of them."""
-        rows = self.rows if clean is None else clean.rows
+    def _named(self) -> NamedRows:
+        """The columns that are read, under our names."""
         given = {"unit": self.unit, "by": self.by, "column": self.columns}
         names = {side: tuple(f"{side}{place}" for place in range(len(old))) for side, old in given.items()}
-        chosen = {new: rows[old] for side in given for new, old in zip(names[side], given[side], strict=True)}
-        return NamedRows(rows.select(**chosen), names["unit"], names["by"], names["column"])
-
-    def _same_rows(self, rows: ir.Table) -> AbstractContextManager[ir.Table]:
-        """`rows`, for several queries that must see the same."""
-        source = self._data.source
-        return nullcontext(rows) if source.rereadable else source.engine.snapshot(rows)
+        chosen = {new: self.rows[old] for side in given for new, old in zip(names[side], given[side], strict=True)}
+        return NamedRows(self.rows.select(**chosen), names["unit"], names["by"], names["column"])
 
 
 def released(noisy: Batch, plan: VectorPlan, provenance: Provenance, *, kind: str, domain: Domain | None) -> Release:

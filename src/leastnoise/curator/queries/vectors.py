@@ -18,7 +18,6 @@ from leastnoise.curator.queries.query import Query, released
 from leastnoise.curator.release import Answer, Batch
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.rows import clipping, keeping, vectors
-from leastnoise.curator.rows.columns import CleanRows
 from leastnoise.curator.rows.keeping import Rule
 from leastnoise.curator.rows.totals import Aggregate, to_int64
 from leastnoise.curator.rows.vectors import Integers, NormClip
@@ -122,11 +121,11 @@ class Vectors(Query):
         return {"clip_norm": self.clip.norm, "length": self.clip.length}
 
     def _expression(self) -> ir.Table:
-        return keeping.in_sql(*self._ranked(None))
+        return keeping.in_sql(*self._ranked())
 
-    def _ranked(self, clean: CleanRows | None) -> tuple[ir.Table, Rule]:
-        """The vectors of the table's rows or of a copy of them, and which are kept."""
-        named = self._named(clean)
+    def _ranked(self) -> tuple[ir.Table, Rule]:
+        """The vectors, and which are kept."""
+        named = self._named()
         return vectors.competing(
             named.rows,
             unit=named.unit,
@@ -138,19 +137,17 @@ class Vectors(Query):
         )
 
     def _totals(self) -> Aggregate:
-        engine, clean = self._data.engine, self._data.clean
-        if not engine.copies:
-            total = vectors.added(*self._ranked(None), clip=self.clip, engine=engine)
+        if self._data.source.rereadable:
+            total = self._bounded_sums()
         else:
-            with self._same_rows(clean.given.select(*self.unit, *self.columns)) as same:
-                total = self._bounded_sums(CleanRows(same, already_clean=clean.already_clean))
+            total = vectors.added(*self._ranked(), clip=self.clip, engine=self._data.engine)
         sums, count = total[:-1], total[-1:]
         return Aggregate(values=to_int64(np.append(sums, count * self.clip.radius) if self._counted else sums))
 
-    def _bounded_sums(self, clean: CleanRows) -> Integers:
+    def _bounded_sums(self) -> Integers:
         """A thousand columns are a thousand expressions, and the loops drop NaN themselves: unless rows must be ranked,
         only the unit is cleaned, and every column is named once."""
-        rows = clean.with_clean(self.unit)
+        rows = self._data.clean.with_clean(self.unit)
         named = {f"unit{place}": rows[column] for place, column in enumerate(self.unit)}
         columns = {f"column{place}": column for place, column in enumerate(self.columns)}
 
@@ -163,7 +160,7 @@ class Vectors(Query):
             units=rows.select(**named),
             clip=self.clip,
             max_rows=self.limits.max_rows,
-            ranked=lambda: self._ranked(clean),
+            ranked=self._ranked,
             engine=self._data.engine,
         )
 
