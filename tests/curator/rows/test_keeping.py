@@ -17,9 +17,8 @@ import reference
 from leastnoise import stats
 from leastnoise.curator.engines import duckdb
 from leastnoise.curator.engines.duckdb import DuckDB
-from leastnoise.curator.rows import keeping, priorities
+from leastnoise.curator.rows import keeping, keeping_loops, priorities
 from leastnoise.curator.rows.keeping import Loop, Rule
-from leastnoise.curator.rows.keeping_loops import Keeper
 from leastnoise.curator.table import table
 from leastnoise.privacy.sensitivity import Limits
 from leastnoise.testing import aggregate
@@ -76,7 +75,7 @@ def by_sql(rows: Any, rule: Rule, engine: DuckDB) -> Counter[Any]:
 
 
 def sorted_rows(rows: Any, rule: Rule, engine: DuckDB) -> pa.Table:
-    return engine.fetch(rows.order_by([*rule.unit, *rule.order]))
+    return engine.fetch(keeping.with_bin_hash(rows, rule).order_by([*rule.unit, *rule.order]))
 
 
 def in_batches(rows: pa.Table, sizes: Iterator[int] | int) -> Iterator[pa.RecordBatch]:
@@ -130,17 +129,23 @@ def test_batches_of_one_row_keep_the_same(limits: Limits, codes: str, engine: Du
 
 
 @pytest.mark.parametrize("alike", [False, True])
-def test_a_heavy_unit_holds_no_more_rows_than_its_limits_allow(alike: bool, engine: DuckDB) -> None:
+def test_a_heavy_unit_holds_no_more_rows_than_its_limits_allow(
+    alike: bool, engine: DuckDB, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """All rows are of one unit, in many batches."""
     limits = Limits(max_rows=7, max_per_bin=3, max_bins=2)
     rule = rule_of(limits, "integers", "bins" if alike else "columns")
     rows = sorted_rows(rows_of(frame(9_000, units=1, bins=40, values=30), rule, engine), rule, engine)
-    keeper, held = Keeper(rule), list[int]()
-    for batch in in_batches(rows, 500):
-        assert not sum(each.num_rows for each in keeper.add(batch))
-        held.append(keeper._held.num_rows)  # type: ignore[union-attr]
-    assert 0 < max(held) <= limits.max_rows + limits.max_bins * limits.max_per_bin
-    assert sum(each.num_rows for each in keeper.end()) == 6
+    held, hold = list[int](), keeping_loops.hold
+
+    def recorded(*given: Any) -> pa.Table:
+        found = hold(*given)
+        held.append(found.num_rows)
+        return found
+
+    monkeypatch.setattr(keeping_loops, "hold", recorded)
+    assert by_loop(rows, rule, 500).total() == 6
+    assert 0 < max(held) <= max(limits.max_rows, limits.max_per_bin)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -221,9 +226,7 @@ def test_limits_that_hold_many_rows_go_by_sql(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(keeping, "MOST_HELD", 100)
     monkeypatch.setattr(DuckDB, "sorted_through", lambda *_, **__: pytest.fail("SQL was to be asked"))
     rows = table(frame(300, units=9, bins=9, values=3), unit="unit")
-    monkeypatch.setattr(keeping, "MOST_BINS_HELD", 3)
-    few = {"max_rows": 5, "max_per_bin": 2, "max_bins": 4}
-    for limits in ({"max_rows": 101}, {"max_rows": 60, "max_per_bin": 20, "max_bins": 3}, few):
+    for limits in ({"max_rows": 101}, {"max_rows": 60, "max_per_bin": 41, "max_bins": 3}):
         assert aggregate(rows.histogram("bin", keys=range(9), **limits)).values.sum() > 0
 
 

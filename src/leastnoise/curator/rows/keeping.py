@@ -20,10 +20,11 @@ The limits act in the order max_per_bin, max_bins, max_rows (other orders keep f
 own among the rows that are left, which are numbered anew. Bins compete as bins, however many rows they hold.
 
 Of a large table the engine sorts the rows by unit, bin and content, on disk where memory ends, and hands them to the
-loop: there a unit is a run, so is a bin, and so are rows that are alike. (Any order would do that puts equal values
-next to each other, but for bins and rows that tie: these follow it.) Between two rows the loop holds what the limits
-may still keep of one unit: no unit's rows have to fit into memory, and which way a table goes, what is asked of the
-engine and how much memory it takes depend on sizes, types and limits, but on nobody's rows.
+loop: there a unit is a run, so is a bin, and so are rows that are alike. Where bins compete they are sorted by their
+hashes, so that the first are kept. (Any order of the content would do that puts equal values next to each other, but
+for rows that tie: these follow it.) Between two rows the loop holds what the limits may still keep of one unit: no
+unit's rows have to fit into memory, and which way a table goes, what is asked of the engine and how much memory it
+takes depend on sizes, types and limits, but on nobody's rows.
 
 SQL and the loop have to agree on every table, not on most: the number of rows, by which one of them is asked, may be
 another without one unit's, and what is kept of the other units must not be. (The proof is in `keeping_loop`.)
@@ -49,8 +50,8 @@ from leastnoise.privacy.sensitivity import Limits
 MANY_ROWS = 2**20  # from here on the loop is quicker than SQL, although a compiler has to be loaded: half a second
 MOST_COPIES = 2**20 - 1  # rows of one unit that are alike and have a priority each
 MOST_ROWS = 2**32  # of one unit: more than there are
-MOST_BINS_HELD = 2**12  # of one unit: the largest of them is looked for among all
-MOST_HELD = 2**20  # rows of one unit between two rows of the loop: 32 MB
+MOST_HELD = 2**20  # rows of one unit between two rows of the loop: 16 MB
+BIN_HASH = "_bin_hash"  # the column by which bins compete
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +75,7 @@ class Rule:
     @property
     def order(self) -> list[str]:
         """By which a unit's rows are ordered, and those that tie."""
-        return [*self.bin, *self.codes, *self.rest]
+        return [*([BIN_HASH] if self.limits_bins else []), *self.bin, *self.codes, *self.rest]
 
     @property
     def limits_rows_of_bins(self) -> bool:
@@ -105,22 +106,10 @@ class Rule:
         return in_bin * bins > self.limits.max_rows
 
     @property
-    def slots(self) -> int:
-        """How many bins the loop holds rows of."""
-        return self.limits.max_bins if self.limits_bins else 1
-
-    @property
-    def rows_of_bin(self) -> int:
-        """How many rows of a bin it holds."""
-        return min(self.limits.max_per_bin, self.limits.max_rows)
-
-    @property
     def fits_loop(self) -> bool:
         """Whether what the loop holds of one unit is little: by the limits alone. So max_rows is at most MOST_COPIES,
         and SQL and the loop number as many rows that are alike."""
-        if self.slots > MOST_BINS_HELD:  # each bin of a unit takes as long as there are slots
-            return False
-        return self.limits.max_rows + self.slots * self.rows_of_bin <= MOST_HELD
+        return self.limits.max_rows + min(self.limits.max_per_bin, self.limits.max_rows) <= MOST_HELD
 
 
 @contextmanager
@@ -133,7 +122,7 @@ def kept(rows: ir.Table, rule: Rule, engine: Engine) -> Iterator[ir.Table]:
     word = () if _is_word(rows, rule.unit) else ("_unit",)
     columns = dict.fromkeys([*rule.unit, *word, *rule.order, *rule.keep])
     order = [*rule.unit, *rule.order]
-    rows = rows.select(*columns)
+    rows = with_bin_hash(rows, rule).select(*columns)
     with engine.sorted_through(rows, unit=rule.unit, order=order, keep=rule.keep, work=Loop(rule)) as found:
         yield found
 
@@ -146,20 +135,27 @@ def _is_word(rows: ir.Table, unit: tuple[str, ...]) -> bool:
     )
 
 
+def with_bin_hash(rows: ir.Table, rule: Rule) -> ir.Table:
+    """`rows`, with the hash of each unit's bins where these compete."""
+    if not rule.limits_bins:
+        return rows
+    content = priorities.content_of(rule.bin[0])
+    return priorities.with_hash(rows, rule.key ^ MULTIPLIER_3, content=content, name=BIN_HASH)
+
+
 def in_sql(rows: ir.Table, rule: Rule) -> ir.Table:
     """The rows that are kept. A limit is applied unless those already applied, and the number of bins, imply it."""
     unit, limits = [*rule.unit], rule.limits
-    rows = rows.select(*dict.fromkeys([*unit, "_unit", *rule.order, *rule.keep]))
+    rows = with_bin_hash(rows, rule).select(*dict.fromkeys([*unit, "_unit", *rule.order, *rule.keep]))
     if rule.limits_rows_of_bins and rule.bins_are_contents:
         rows = _numbered(rows, rule, limits.max_per_bin)
         rows = rows.filter(rows["_copy"] < limits.max_per_bin)
     elif rule.limits_rows_of_bins:
         rows = _smallest(rows, rule, [*unit, *rule.bin], limits.max_per_bin, rule.key ^ MULTIPLIER_2)
     if rule.limits_bins:
-        rows = priorities.with_hash(rows, rule.key ^ MULTIPLIER_3, content=priorities.content_of(rule.bin[0]))
-        within = ibis.window(group_by=unit, order_by=["_hash", *rule.bin])
+        within = ibis.window(group_by=unit, order_by=[BIN_HASH, *rule.bin])
         rows = rows.mutate(_rank=ibis.dense_rank().over(within))
-        rows = rows.filter(rows["_rank"] < limits.max_bins).drop("_rank", "_hash")
+        rows = rows.filter(rows["_rank"] < limits.max_bins).drop("_rank")
     if rule.limits_rows:
         rows = _smallest(rows, rule, unit, limits.max_rows, rule.key)
     return rows.select(*rule.keep)
@@ -213,13 +209,10 @@ class Loop:
     rule: Rule
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from leastnoise.curator.rows.keeping_loops import Keeper  # which needs a compiler
+        from leastnoise.curator.rows import keeping_loops  # which needs a compiler
 
-        keeper = Keeper(self.rule)
-        for batch in batches:
-            if batch.num_rows:
-                yield from keeper.add(batch)
-        yield from keeper.end()
+        for rows in keeping_loops.kept(batches, self.rule):
+            yield from rows.select(list(self.rule.keep)).combine_chunks().to_batches()
 
 
 def prepare() -> None:
