@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import ibis.expr.types as ir
+
 from leastnoise.curator import description, expressions
 from leastnoise.curator.dataset import Dataset, check_new_name
 from leastnoise.curator.engines.engine import check_names, unique
