@@ -7,7 +7,7 @@ computed from these, so they agree with each other to rounding, and every one is
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
+    from leastnoise.synthetic import SyntheticRows
 
 
 @explained
@@ -171,6 +172,25 @@ class CrosstabsRelease(TableSet, Saved):
         and sets along a tree with two tables of a level that none contains.
         """
         return views.denoise_tables(self, known or {})
+
+    def rows(
+        self,
+        n: int | None = None,
+        *,
+        known: Mapping[Any, Any] | None = None,
+        forbidden: Sequence[Mapping[str, Any]] = (),
+        groups: int | None = None,
+        seed: int = 0,
+    ) -> SyntheticRows:
+        """Synthetic rows whose tables are near these; they cost no privacy. Beyond these tables they are a guess.
+
+        n: how many; left out, as many as were counted, by this release.
+        known: public tables, which the rows have exactly, as for `denoise`; then n is their total.
+        forbidden: combinations that no row has: [{"age": [0, 1], "job": "doctor"}] forbids rows with both.
+        groups: how many groups the model has; left out, noise that is held out decides.
+        seed: of the rows, not of the noise: the same seed gives the same rows.
+        """
+        return views.rows(self, n, known=known, forbidden=forbidden, groups=groups, seed=seed)
 
     def explain(self) -> str:
         """What was published, what it promises and how far off it is, in plain words."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from leastnoise.releases.crosstabs import CrosstabsRelease
     from leastnoise.releases.estimate import Estimate
     from leastnoise.releases.release import Release
+    from leastnoise.synthetic import SyntheticRows
 
 Along = str | Sequence[str] | bool | None
 
@@ -89,3 +90,10 @@ def denoise_tables(release: CrosstabsRelease, known: Mapping[Any, Any]) -> Cross
     from leastnoise import denoise
 
     return denoise.denoise_set(release, known)
+
+
+def rows(release: CrosstabsRelease, count: int | None, **options: Any) -> SyntheticRows:
+    """Rows near its tables, by `leastnoise.synthetic`."""
+    from leastnoise import synthetic
+
+    return synthetic.of_release(release, count, **options)
