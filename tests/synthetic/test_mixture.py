@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from leastnoise import errors
-from leastnoise.synthetic.choosing import SPLIT, Judged, halves, simplest
+from leastnoise.synthetic.choosing import SPLIT, halves, strongest
 from leastnoise.synthetic.drawing import draw, hold, systematic, without
 from leastnoise.synthetic.fitting import Targets, _misfit, fit, misfit
 from leastnoise.synthetic.mixture import Mixture
@@ -134,13 +134,19 @@ def test_halves_are_independent_and_have_the_variances_that_are_stated() -> None
     assert split.fitted_variances["a", "b"] == (1 + SPLIT**2) * variance
 
 
-def test_the_simplest_within_a_standard_error_is_taken() -> None:
-    blocks = blocks_of(counts_at_random(9), 2)
-    targets, mixture = Targets.of(blocks, dict.fromkeys(blocks, 1.0), SIZES), mixture_at_random(1)
-    error = np.sqrt(2 * misfit(targets, mixture)[1])
-    judged = [Judged(500, 0.0, 100.0), Judged(100, 0.0, 100.1), Judged(100, 9.0, 100.0 + 2 * error)]
-    assert simplest(judged, targets, mixture) == judged[1]
-    assert simplest([*judged, Judged(500, 3.0, 100 + error / 2)], targets, mixture).pull == 3.0
+def test_the_strongest_pull_that_is_not_seen_to_be_worse_is_taken() -> None:
+    """Of four mixtures: the truth, one that is alike but for a thousandth, and two that are seen to be worse."""
+    truth, other = mixture_at_random(1), mixture_at_random(2)
+
+    def between(part: float) -> Mixture:
+        pairs = zip(truth.columns, other.columns, strict=True)
+        return Mixture(truth.weights, tuple((1 - part) * a + part * b for a, b in pairs))
+
+    blocks = blocks_of(np.rint(1e6 * joint(truth)).astype(np.int64), 2)
+    held_out = Targets.of(blocks, dict.fromkeys(blocks, 1e6), SIZES)
+    mixtures = [truth, between(1e-3), between(0.1), between(0.5)]
+    assert strongest([0.0, 1.0, 2.0, 3.0], mixtures, held_out) == 1.0
+    assert strongest([5.0, 1.0, 2.0, 3.0], mixtures, held_out) == 5.0
 
 
 def test_systematic_numbers_are_expected_numbers_rounded() -> None:

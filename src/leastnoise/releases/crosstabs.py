@@ -187,7 +187,7 @@ class CrosstabsRelease(TableSet, Saved):
         n: how many; left out, as many as were counted, by this release.
         known: public tables, which the rows have exactly, as for `denoise`; then n is their total.
         forbidden: combinations that no row has: [{"age": [0, 1], "job": "doctor"}] forbids rows with both.
-        groups: how many groups the model has; left out, noise that is held out decides.
+        groups: how many groups the model has; left out, 500, or more where a column has many keys.
         seed: of the rows, not of the noise: the same seed gives the same rows.
         """
         return views.rows(self, n, known=known, forbidden=forbidden, groups=groups, seed=seed)

@@ -1,18 +1,22 @@
-"""How many groups a mixture needs, and how strong the pull may be: from noise that was held out.
+"""How strong the pull to independence may be: from noise that was held out.
 
 For Gaussian noise z of variance y and any t > 0, with e drawn anew of the same variance, r + t e and r - e/t are
 independent (their covariance is y - y = 0), with variances (1 + t^2) y and (1 + 1/t^2) y. A mixture that is fitted to
 the first is judged by the second, as if the same people had been counted twice. Under Laplace noise the two are
 uncorrelated, not independent, and the judgement is an approximation. No number that was not published is read.
 
-Among mixtures whose misfit to the held-out half is within one standard error of the least, the simplest is taken: the
-strongest pull, and the fewest groups.
+**Which is taken.** For mixtures a and b with residuals R_a and R_b, r = R + e held out, and y its variance,
+
+    |R_a - r|^2 / y - |R_b - r|^2 / y = |R_a - R|^2 / y - |R_b - R|^2 / y - 2 <R_a - R_b, e> / y,
+
+whose standard deviation is 2 |R_a - R_b| / sqrt(y). The strongest pull is taken whose misfit is above the least by no
+more than that: by these numbers nobody can tell that it is worse.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,19 +51,13 @@ def halves(blocks: Mapping[Table, Any], variances: Mapping[Table, float], rng: n
     return found
 
 
-class Judged(NamedTuple):
-    """groups, pull: of a mixture. misfit: to the held-out half."""
-
-    groups: int
-    pull: float
-    misfit: float
-
-
-def simplest(judged: list[Judged], targets: Targets, mixture: Mixture) -> Judged:
-    """The simplest of those that are within a standard error of the best. targets, mixture: what one was judged by.
-
-    A misfit is a sum of squares of m independent normal values over their variances, so its variance is 2m at least.
-    """
-    error = math.sqrt(2 * misfit(targets, mixture)[1])
-    least = min(each.misfit for each in judged)
-    return max((each for each in judged if each.misfit <= least + error), key=lambda each: (each.pull, -each.groups))
+def strongest(pulls: Sequence[float], mixtures: Sequence[Mixture], held_out: Targets) -> float:
+    """The strongest pull that is not seen to be worse. mixtures: fitted with each. held_out: what judges them."""
+    misfits = [misfit(held_out, mixture)[0] for mixture in mixtures]
+    best = min(range(len(pulls)), key=misfits.__getitem__)
+    around_best = held_out.replaced_by(mixtures[best])
+    return max(
+        pull
+        for pull, mixture, found in zip(pulls, mixtures, misfits, strict=True)
+        if found <= misfits[best] + 2 * math.sqrt(misfit(around_best, mixture)[0])
+    )

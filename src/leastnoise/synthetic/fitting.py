@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -83,6 +83,21 @@ class Targets:
             larger=tuple(larger),
         )
 
+    def replaced_by(self, mixture: Mixture) -> Targets:
+        """The same blocks and weights, with the residuals that a mixture has."""
+        columns = _single(np.hstack(mixture.columns))
+        single, pair = self.residuals(_single(mixture.weights), columns)
+        larger = tuple(
+            (axes, _single(project(self.rows * mixture.table(axes))), weight) for axes, _, weight in self.larger
+        )
+        return replace(self, single=single, pair=pair, larger=larger)
+
+    def residuals(self, weights: Singles, columns: Singles) -> tuple[Singles, Singles]:
+        """N C p of all columns, and of all pairs of columns."""
+        rows = np.float32(self.rows)
+        pairs = self.centred(rows * ((columns * weights[:, None]).T @ columns))
+        return self.centred(rows * (weights @ columns)), self.centred(pairs.T).T
+
     @property
     def starts(self) -> NDArray[np.int64]:
         """Where each column begins."""
@@ -130,8 +145,8 @@ def _misfit(targets: Targets, weights: Singles, columns: Singles) -> tuple[float
     all columns P and S the symmetric matrix of the pairs' derivatives, those of P and w are w P S and diag(P S P')/2.
     """
     rows = np.float32(targets.rows)
-    single = targets.centred(rows * (weights @ columns)) - targets.single
-    pair = targets.centred(targets.centred(rows * ((columns * weights[:, None]).T @ columns)).T).T - targets.pair
+    single, pair = targets.residuals(weights, columns)
+    single, pair = single - targets.single, pair - targets.pair
     by_single = 2 * rows * targets.single_weight * single
     by_pair = 2 * rows * targets.pair_weight * pair
     along = columns @ (by_pair + by_pair.T)

@@ -28,9 +28,9 @@ from leastnoise.releases.file_format import refuse_seeded_noise
 from leastnoise.releases.frames import typed
 from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.table_set import Table, table_name
-from leastnoise.synthetic.choosing import Judged, halves, simplest
+from leastnoise.synthetic.choosing import halves, strongest
 from leastnoise.synthetic.drawing import Rows, draw, hold, without
-from leastnoise.synthetic.fitting import Targets, fit, misfit
+from leastnoise.synthetic.fitting import Targets, fit
 from leastnoise.synthetic.mixture import Mixture
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-GROUPS = (100, 500)  # of a mixture: those that are compared
-PULLS = (0.0, 0.003, 0.01, 0.03)  # those that are compared, as parts of the number of rows
+LEAST_GROUPS, MOST_GROUPS = 500, 1500
+PULLS = (0.0, 0.001, 0.003, 0.01, 0.03)  # those that are compared, as parts of the number of rows
 TRIAL_STEPS, STEPS = 400, 1500
 
 
@@ -194,7 +194,7 @@ def of_release(
 
     count: how many rows; None: as many as were counted, by the release. known: public tables, which are held exactly
     (`CrosstabsRelease.denoise`). forbidden: combinations of keys that no row has: {"age": [0, 1], "job": "doctor"}
-    forbids every row that has one of these ages and this job. groups: of the mixture; None: chosen by held-out noise.
+    forbids every row that has one of these ages and this job. groups: of the mixture; None: by the largest column.
     seed: the same seed gives the same rows. It has nothing to do with the noise of the release.
     """
     _check_kind(release)
@@ -209,9 +209,10 @@ def of_release(
             parameter="n",
         )
     rng = np.random.default_rng(seed)
-    with progress.bar("fitting rows to the tables", _trial_steps(groups) + STEPS) as advance:
-        best = _chosen(release, variances, groups, rng, advance)
-        mixture = fit(targets, best.groups, best.pull, steps=STEPS, rng=rng, advance=advance)
+    many = validation.integer("groups", _groups(release) if groups is None else groups)
+    with progress.bar("fitting rows to the tables", TRIAL_STEPS * len(PULLS) + STEPS) as advance:
+        pull = _pull(release, variances, many, rng, advance)
+        mixture = fit(targets, many, pull, steps=STEPS, rng=rng, advance=advance)
     rows = draw(mixture, wanted, rng)
     rows = without(rows, bad, mixture, rng) if forbidden else rows
     if estimate.known:
@@ -227,7 +228,7 @@ def of_release(
         provenance=release.provenance,
         mixture=mixture,
         distances=tuple(_distances(release, estimate, places)),
-        pull=best.pull,
+        pull=pull,
         seed=seed,
     )
 
@@ -250,30 +251,27 @@ def _variances(release: CrosstabsRelease) -> dict[Table, float]:
     return dict(zip(release.workload.blocks, release.errors.block_variances.tolist(), strict=True))
 
 
-def _trial_steps(groups: int | None) -> int:
-    return TRIAL_STEPS * len(PULLS) * (len(GROUPS) if groups is None else 1)
+def _groups(release: CrosstabsRelease) -> int:
+    """More than enough: what too many groups would make up, the pull takes out."""
+    return min(max(LEAST_GROUPS, 2 * max(release.workload.sizes.values())), MOST_GROUPS)
 
 
-def _chosen(
+def _pull(
     release: CrosstabsRelease,
     variances: Mapping[Table, float],
-    groups: int | None,
+    groups: int,
     rng: np.random.Generator,
     advance: Callable[[int], object],
-) -> Judged:
-    """How many groups, and how strong a pull."""
+) -> float:
+    """How strong a pull these tables allow."""
     split = halves(release.blocks, variances, rng)
     sizes, tables = release.workload.sizes, release.workload.tables
     denoised = denoise_tables(split.fitted, split.fitted_variances, sizes, tables, mechanism=release.mechanism)
     targets = Targets.of(denoised.blocks, split.fitted_variances, sizes)
     held_out = Targets.of({**split.held_out, (): denoised.blocks[()]}, split.held_out_variances, sizes)
-    judged: list[Judged] = []
-    for many in GROUPS if groups is None else (groups,):
-        for part in PULLS:
-            pull = part * max(targets.rows, 1.0)
-            mixture = fit(targets, many, pull, steps=TRIAL_STEPS, rng=rng, advance=advance)
-            judged.append(Judged(many, pull, misfit(held_out, mixture)[0]))
-    return simplest(judged, held_out, mixture)
+    pulls = [part * max(targets.rows, 1.0) for part in PULLS]
+    mixtures = [fit(targets, groups, pull, steps=TRIAL_STEPS, rng=rng, advance=advance) for pull in pulls]
+    return strongest(pulls, mixtures, held_out)
 
 
 def _held(rows: Rows, release: CrosstabsRelease, estimate: CrosstabsEstimate, rng: np.random.Generator) -> Rows:
