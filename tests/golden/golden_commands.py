@@ -108,6 +108,9 @@ summarize trips.parquet {ASK} {BY} --stat n=count --stat fare=mean:fare:0:50 -o 
 summarize trips.parquet {ASK} {BY} --stat n=mode:fare -o none.parquet
 crosstabs trips.parquet {ASK} --keys keys.toml --ways 2 --max-rows 1 --expect --json
 crosstabs trips.parquet {ASK} --keys keys.toml --ways 2 --max-rows 1 -o tables.parquet --json
+rows tables.parquet -n 40 -o rows.parquet --json
+rows tables.parquet -n 40 -o rows.xlsx
+rows histogram.parquet -o none.parquet
 crosstabs trips.parquet {ASK} --keys none.toml --ways 2 --max-rows 1 -o none.parquet
 suggest-limits trips.parquet {ASK} --by district --keys {DISTRICTS} --expect --json
 suggest-limits trips.parquet {ASK} --by district --keys {DISTRICTS} -o limits.parquet --json

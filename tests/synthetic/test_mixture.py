@@ -12,6 +12,7 @@ from leastnoise.synthetic.choosing import SPLIT, halves, strongest
 from leastnoise.synthetic.drawing import draw, hold, systematic, without
 from leastnoise.synthetic.fitting import Targets, _misfit, fit, misfit
 from leastnoise.synthetic.mixture import Mixture
+from leastnoise.synthetic.swapping import swap
 from leastnoise.workload.residuals import integer_residual, project
 
 SIZES = {"a": 3, "b": 2, "c": 4}
@@ -175,6 +176,29 @@ def test_rows_have_the_tables_of_their_mixture() -> None:
         wanted = 60_000 * mixture.table(axes)
         cells = np.ravel_multi_index([rows[:, axis] for axis in axes], wanted.shape)
         assert np.abs(np.bincount(cells, minlength=wanted.size) - wanted.ravel()).max() < 734
+
+
+def test_swaps_bring_pairs_nearer_and_change_no_column() -> None:
+    """A swap within a group changes no table of one column, and never those of pairs for worse."""
+    mixture, rng = mixture_at_random(15, groups=4), np.random.default_rng(8)
+    counts = systematic(mixture.weights, 2000, rng)
+    ends = np.cumsum(counts)
+    rows = np.stack(
+        [np.concatenate([rng.choice(p.shape[1], n, p=p[k]) for k, n in enumerate(counts)]) for p in mixture.columns], 1
+    )
+
+    def off(rows: np.ndarray) -> float:
+        found = 0.0
+        for axes in combinations(range(3), 2):
+            wanted = 2000 * mixture.table(axes)
+            cells = np.ravel_multi_index([rows[:, axis] for axis in axes], wanted.shape)
+            found += float(np.sum((np.bincount(cells, minlength=wanted.size) - wanted.ravel()) ** 2))
+        return found
+
+    swapped = swap(rows.copy(), ends, mixture, rng)
+    assert off(swapped) < 0.5 * off(rows)
+    for begin, end in zip([0, *ends[:-1]], ends, strict=True):
+        assert (np.sort(swapped[begin:end], axis=0) == np.sort(rows[begin:end], axis=0)).all()
 
 
 def test_forbidden_rows_are_drawn_anew() -> None:

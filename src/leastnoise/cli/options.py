@@ -55,6 +55,10 @@ HELP = {
     "denoised": "Denoise first, and write that beside.",
     "confidence": "The confidence of low and high.",
     "round_to": "Write multiples of this, such as 5; low ends down, high ends up.",
+    "rows output": "A .parquet or .csv file. Never replaced.",
+    "n": "How many rows. Default: as many as were counted, by the release.",
+    "within_bins": "One number drawn within each bin, instead of its two ends.",
+    "seed": "Of the rows, not of the noise: the same seed gives the same rows.",
     # a budget
     "history": "Every entry, too.",
     "verify": "Check every page, hash and sum first.",
@@ -83,7 +87,7 @@ HELP = {
     "json": "One JSON object on standard output, for programs.",
     "quiet": "Print nothing when all went well.",
 }
-_SHORT = {"output": "-o", "quiet": "-q"}
+_SHORT = {"output": "-o", "quiet": "-q", "n": "-n"}
 
 
 def option(command: str, parameter: inspect.Parameter) -> inspect.Parameter:

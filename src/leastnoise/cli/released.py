@@ -1,4 +1,4 @@
-"""`leastnoise denoise | report | show | export`: what is done with a saved release, for free."""
+"""`leastnoise denoise | report | show | export | rows`: what is done with a saved release, for free."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from leastnoise.jobs.keys import file_and_name, read_zones
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    for command in (denoise, report, _show, export):
+    for command in (denoise, report, _show, export, rows):
         app.command(command.__name__.strip("_"), rich_help_panel="After")(printed(command))
 
 
@@ -196,3 +196,31 @@ def export(
 
     made = sheets.write(ln.load(release), output, denoised=denoised, confidence=confidence, round_to=round_to)
     return Answer({"output": str(made)}, [written(made)])
+
+
+def rows(
+    release: Path,
+    *,
+    output: Path,
+    n: int | None = None,
+    known: list[str] | None = None,
+    within_bins: bool = False,
+    seed: int = 0,
+) -> Answer:
+    """Synthetic rows from a set of tables, whose tables are near the released ones. They cost no privacy.
+
+    Example: [bold]leastnoise rows tables.parquet -o rows.parquet[/bold]
+    """
+    loaded: Any = ln.load(release)
+    if not isinstance(loaded, ln.CrosstabsRelease):
+        raise errors.WrongType(
+            f"{str(release)!r} holds a {type(loaded).__name__}. Rows are made from a set of tables, by crosstabs."
+        )
+    if output.exists():
+        raise errors.BadOutput(f"{str(output)!r} exists, and rows replace no file. Give another path.")
+    made = loaded.rows(n, known=dict(map(_known_table, known or [])), seed=seed)
+    path = made.save(output, within_bins=within_bins)
+    farthest = max(made.distances, key=lambda each: each.total_variation)
+    facts = {"output": str(path), "rows": len(made), "groups": len(made.mixture.weights), "pull": made.pull}
+    facts |= {"farthest_table": list(farthest.table), "farthest": farthest.total_variation}
+    return Answer(facts, [made.report, written(path)])

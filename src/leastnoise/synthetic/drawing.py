@@ -15,21 +15,21 @@ from numpy.typing import NDArray
 
 from leastnoise import errors
 from leastnoise._support.validation import Floats
-from leastnoise.synthetic.mixture import Mixture
+from leastnoise.synthetic.mixture import Mixture, Rows
+from leastnoise.synthetic.swapping import swap
 
-Rows = NDArray[np.int64]  # a row each, with the index of its key in every column
 ROUNDS = 200  # of drawing anew what is forbidden
 
 
 def draw(mixture: Mixture, count: int, rng: np.random.Generator) -> Rows:
-    """This many rows, in the order of their groups."""
+    """This many rows, in the order of their groups: of each the index of its key in every column."""
     rows = np.empty((count, len(mixture.columns)), dtype=np.int64)
     ends = np.r_[0, np.cumsum(systematic(mixture.weights, count, rng))]
     for group, (begin, end) in enumerate(pairwise(ends.tolist())):
         for axis, column in enumerate(mixture.columns):
             keys = np.repeat(np.arange(column.shape[1]), systematic(column[group], end - begin, rng))
             rows[begin:end, axis] = rng.permutation(keys)
-    return rows
+    return swap(rows, ends[1:], mixture, rng)
 
 
 def systematic(probabilities: Floats, count: int, rng: np.random.Generator) -> NDArray[np.int64]:

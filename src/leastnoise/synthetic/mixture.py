@@ -12,8 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leastnoise._support.validation import Floats
+
+Rows = NDArray[np.int64]  # a row for each, with the index of its key in every column
 
 
 @dataclass(frozen=True, slots=True, eq=False)

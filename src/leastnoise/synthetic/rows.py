@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from leastnoise import errors
 from leastnoise._support import progress, validation
 from leastnoise._support.outputs import path_of
-from leastnoise.denoise._tables import denoise_tables
+from leastnoise.denoise.tables import denoise_tables
 from leastnoise.domain import Axis, Domain
 from leastnoise.releases.columns import key_columns
 from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
@@ -29,9 +29,9 @@ from leastnoise.releases.frames import typed
 from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.table_set import Table, table_name
 from leastnoise.synthetic.choosing import halves, strongest
-from leastnoise.synthetic.drawing import Rows, draw, hold, without
+from leastnoise.synthetic.drawing import draw, hold, without
 from leastnoise.synthetic.fitting import Targets, fit
-from leastnoise.synthetic.mixture import Mixture
+from leastnoise.synthetic.mixture import Mixture, Rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 LEAST_GROUPS, MOST_GROUPS = 500, 1500
-PULLS = (0.0, 0.001, 0.003, 0.01, 0.03)  # those that are compared, as parts of the number of rows
-TRIAL_STEPS, STEPS = 400, 1500
+PULLS = (0.0003, 0.001, 0.003, 0.01, 0.03)  # those that are compared, as parts of the number of rows
+TRIAL_STEPS, STEPS = 500, 1500
 
 
 @dataclass(frozen=True, slots=True, eq=False)
