@@ -5,8 +5,11 @@ folder of temporary files.
 
 from __future__ import annotations
 
+import fcntl
 import glob
+import os
 import shutil
+import stat
 import tempfile
 import threading
 import weakref
@@ -271,13 +274,12 @@ def _of_38_digits(rows: ir.Table) -> dict[str, ir.Value]:
 def connect(*, memory_limit: str | None = None, threads: str | None = None) -> DuckDB:
     """A fresh in-memory DuckDB in UTC that spills into a folder of its own, removed with it."""
     limits = {"memory_limit": memory_limit, "threads": threads}
-    folder = tempfile.mkdtemp(prefix="leastnoise-")  # which others may not read
-    files.temporary.add(folder)
+    folder, lock = make_spill_folder()
     try:
         given = {name: str(value) for name, value in limits.items() if value is not None}
         backend = ibis.duckdb.connect(temp_directory=folder, **given)
     except duckdb.ParserException:
-        _remove(folder)
+        remove_spill_folder(folder, lock)
         raise InvalidParameter(
             f"memory_limit must be a size, a number and its unit. Got {memory_limit!r} instead.",
             parameter="memory_limit",
@@ -287,7 +289,7 @@ def connect(*, memory_limit: str | None = None, threads: str | None = None) -> D
     backend.raw_sql("SET TimeZone = 'UTC'")
     backend.raw_sql("SET autoinstall_known_extensions = false")  # nothing is fetched behind anybody's back
     engine = DuckDB(backend)
-    weakref.finalize(engine, _remove, folder)
+    weakref.finalize(engine, remove_spill_folder, folder, lock)
     return engine
 
 
@@ -318,7 +320,40 @@ def _builtin(kind: Any, function: Any, name: str, arguments: tuple[str, ...], re
     return kind.builtin(function, name=name, signature=(arguments, result))
 
 
-def _remove(folder: str) -> None:
-    """The folder, when its engine is gone, or at the end of the process."""
+def make_spill_folder() -> tuple[str, int]:
+    """A temporary folder that others can see is in use; those of killed processes hold people's rows, and are removed.
+
+    The lock is the kernel's, on a file inside: it ends with the process, however that ends.
+    """
+    for left in glob.glob(os.path.join(glob.escape(tempfile.gettempdir()), "leastnoise-*", "in-use")):
+        with suppress(OSError):
+            _remove_left(left)
+    # Until its lock is held, a folder has a name that no other process cleans up.
+    made = tempfile.mkdtemp(prefix="starting-leastnoise-")
+    folder = os.path.join(os.path.dirname(made), os.path.basename(made).removeprefix("starting-"))
+    files.temporary.update((made, folder))
+    held = os.open(os.path.join(made, "in-use"), os.O_CREAT | os.O_WRONLY, 0o600)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    os.rename(made, folder)
+    files.temporary.discard(made)
+    return folder, held
+
+
+def _remove_left(name: str) -> None:
+    """Remove a folder whose lock nobody holds. Others may put anything there: a pipe would be waited for, and another
+    user's file is none of ours."""
+    lock = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        found = os.fstat(lock)
+        if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid():
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(os.path.dirname(name), ignore_errors=True)
+    finally:
+        os.close(lock)
+
+
+def remove_spill_folder(folder: str, held: int) -> None:
+    """The folder and its lock, when it is no longer needed."""
     shutil.rmtree(folder, ignore_errors=True)
     files.temporary.discard(folder)
+    os.close(held)
