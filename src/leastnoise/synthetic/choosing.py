@@ -10,7 +10,7 @@ uncorrelated, not independent, and the judgement is an approximation. No number 
     |R_a - r|^2 / y - |R_b - r|^2 / y = |R_a - R|^2 / y - |R_b - R|^2 / y - 2 <R_a - R_b, e> / y,
 
 whose standard deviation is 2 |R_a - R_b| / sqrt(y). The strongest pull is taken whose misfit is above the least by no
-more than that: by these numbers nobody can tell that it is worse.
+more than two of them: by these numbers nobody can tell that it is worse. (Two, not one, was settled on Adult.)
 """
 
 from __future__ import annotations
@@ -59,5 +59,5 @@ def strongest(pulls: Sequence[float], mixtures: Sequence[Mixture], held_out: Tar
     return max(
         pull
         for pull, mixture, found in zip(pulls, mixtures, misfits, strict=True)
-        if found <= misfits[best] + 2 * math.sqrt(misfit(around_best, mixture)[0])
+        if found <= misfits[best] + 2 * 2 * math.sqrt(misfit(around_best, mixture)[0])
     )
