@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-import typer
 from typer.testing import CliRunner
 
 import leastnoise as ln
 from leastnoise import errors, report, testing
-from leastnoise.cli.released import denoise as command
+from leastnoise.cli.app import app
 from leastnoise.domain import Domain, Keys
 from leastnoise.privacy.distributions import Gaussian
 from leastnoise.releases.noise import Noise
@@ -213,14 +212,12 @@ def test_estimates_of_other_values_are_not_mixed() -> None:
 
 def test_the_command(tmp_path: Path) -> None:
     counts().save(tmp_path / "r.parquet")
-    app = typer.Typer()
-    app.command()(command)
-    done = CliRunner().invoke(app, [str(tmp_path / "r.parquet"), "-o", str(tmp_path / "e.parquet")])
+    done = CliRunner().invoke(app, ["denoise", str(tmp_path / "r.parquet"), "-o", str(tmp_path / "e.parquet")])
     assert done.exit_code == 0, done.output
     made = ln.load(tmp_path / "e.parquet")
     assert isinstance(made, ln.Estimate)
     assert made.method == "auto"
-    again = CliRunner().invoke(app, [str(tmp_path / "e.parquet"), "-o", str(tmp_path / "f.parquet")])
+    again = CliRunner().invoke(app, ["denoise", str(tmp_path / "e.parquet"), "-o", str(tmp_path / "f.parquet")])
     assert isinstance(again.exception, errors.WrongType)
     assert not (tmp_path / "f.parquet").exists()
 
