@@ -19,7 +19,7 @@ laws = st.builds(Gaussian, scales, grids) | st.builds(Laplace, scales, grids)
 
 def _last_cell(law: Distribution) -> int:
     """Beyond it less than 1e-15 is left."""
-    return int((9 * law.sigma if isinstance(law, Gaussian) else 36 * law.scale) / law.grid) + 5
+    return int((9 * law.sigma if isinstance(law, Gaussian) else 36 * law.width) / law.grid) + 5
 
 
 @given(laws)

@@ -18,8 +18,8 @@ def draw(noise: Distribution, rng: np.random.Generator) -> np.ndarray:
         made = noise.sigma * rng.standard_normal(DRAWS)
         return np.rint(made / noise.grid) * noise.grid if noise.grid else made
     if not noise.grid:
-        return noise.scale * rng.laplace(size=DRAWS)
-    success = -np.expm1(-noise.grid / noise.scale)
+        return noise.width * rng.laplace(size=DRAWS)
+    success = -np.expm1(-noise.grid / noise.width)
     return (rng.geometric(success, DRAWS) - rng.geometric(success, DRAWS)) * noise.grid
 
 

@@ -36,8 +36,8 @@ def draw(law: Distribution, rng: np.random.Generator) -> Floats:
         continuous = law.sigma * rng.standard_normal(DRAWS)
         return np.rint(continuous / law.grid) * law.grid if law.grid else continuous
     if not law.grid:
-        return law.scale * rng.laplace(size=DRAWS)
-    success = -np.expm1(-law.grid / law.scale)  # the difference of two geometric draws
+        return law.width * rng.laplace(size=DRAWS)
+    success = -np.expm1(-law.grid / law.width)  # the difference of two geometric draws
     return np.asarray(rng.geometric(success, DRAWS) - rng.geometric(success, DRAWS), float) * law.grid
 
 

@@ -76,7 +76,7 @@ def test_totals_of_fine_laws_cover(law: Distribution) -> None:
     """20,000 totals of 7 bins against NumPy's own noise; the quantile is off by less than 2 %."""
     rng = np.random.default_rng(5)
     draw = (
-        rng.normal(0, law.sigma, (200_000, 7)) if isinstance(law, Gaussian) else rng.laplace(0, law.scale, (200_000, 7))
+        rng.normal(0, law.sigma, (200_000, 7)) if isinstance(law, Gaussian) else rng.laplace(0, law.width, (200_000, 7))
     )
     want = float(np.quantile(np.abs(draw.sum(axis=1)), 0.95))
     assert law.sum_half_width(7, 0.95) == pytest.approx(want, rel=0.02)
