@@ -70,7 +70,8 @@ def test_pages_and_pictures_draw_the_corner() -> None:
     picture = guarantees.attack(most)
     points = re.search(r'class="stroke-main"[^>]* d="M([^"]*)"', svg.svg(picture))
     assert points is not None
-    x, y = np.array([pair.split(" ") for pair in points[1].split("L")], dtype=float).T
+    steps = [pair.split(" ") for pair in points[1].split("l")]  # from one point to the next
+    x, y = np.cumsum(np.array(steps, dtype=float), axis=0).T
     across, down = svg._scales(picture, *(100 * side for side in picture.size))
     at = np.interp(across(100 * CORNER), x, y)
     assert at == pytest.approx(down(100 * np.e * CORNER), abs=0.03)

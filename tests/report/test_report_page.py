@@ -330,7 +330,7 @@ def test_cells_that_could_be_zero_are_marked_in_what_was_published_only(
     expected = int((release[table].interval(0.95).low <= 0).sum())
     b.find_element(By.CSS_SELECTOR, "label:has(input[value=published])").click()
     assert b.execute_script(marked) == expected
-    assert f"{expected:,} of them cannot be told from zero" in b.find_element(By.ID, "facts").text
+    assert f"{expected:,} of them may be zero" in b.find_element(By.ID, "facts").text
     b.find_element(By.CSS_SELECTOR, "label:has(input[value=denoised])").click()
     assert b.execute_script(marked) == 0
 

@@ -32,7 +32,7 @@ class Posterior:
     """The prior that was fitted, and every value's distribution given its noisy one.
 
     atoms, weights: where the prior has mass, in increasing order, and how much; the weights add up to 1.
-    y, sigma: the noisy values and their noise. mechanism: its distribution.
+    y, sigma: the noisy values and their noise. mechanism: its distribution. counted: how often each value counts.
 
     All of it is *under the fitted prior*, which does not know that it was fitted: a value that stands alone has an atom
     to itself and a standard deviation of zero, and intervals of these widths would be too short. `e.interval()` has
@@ -44,7 +44,7 @@ class Posterior:
     y: Floats = field(repr=False)
     sigma: float | Floats = field(repr=False)
     mechanism: Mechanism = "gaussian"
-    counted: Floats | None = field(default=None, repr=False)  # how often each value counts; None: once
+    counted: Floats | None = field(default=None, repr=False)  # None: once
 
     @cached_property
     def _sums(self) -> dict[str, Floats]:

@@ -19,6 +19,7 @@ from leastnoise._support.validation import Number
 from leastnoise.domain import Axis, Domain
 from leastnoise.privacy.noise_plan import Mechanism
 from leastnoise.releases import records
+from leastnoise.releases.block import EstimateInterval
 from leastnoise.releases.columns import key_columns
 from leastnoise.releases.estimate import KEPT, Estimate, RiskEstimate
 from leastnoise.releases.file_format import Saved
@@ -274,6 +275,13 @@ class CrosstabTableEstimate(Estimate, Cells):
         sure = validation.number("confidence", confidence)
         found = self.risks.rmse_at_most(sure, self.columns, proved=proved)
         return replace(found, value=max(found.value, self.std)) if self.kept else found
+
+    def interval(self, confidence: Number = 0.95) -> EstimateInterval:
+        """None is known to hold around a denoised cell: those of the release hold."""
+        raise errors.InvalidParameter(
+            "No interval is known to hold around the cells of a denoised table. Those of the table as it was released "
+            "do: release[columns].interval(0.95)."
+        )
 
     @property
     def better_than_raw(self) -> bool | None:

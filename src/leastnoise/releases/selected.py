@@ -81,9 +81,11 @@ class Selected(Plain):
         return Total(value, noise.std * math.sqrt(chosen.size), max(value - more, float(low.sum())), value + less)
 
     def fits(self, blocks: Blocks) -> bool:
-        """Whole numbers; and of all keys one."""
-        whole = all(block.numbers.dtype == np.int64 and block.unit == 1 for block in blocks.values())
-        return Plain.fits(self, blocks) and whole and (not self.with_total or blocks[ALL_KEYS].numbers.size == 1)
+        """Its blocks are whole numbers; and of all keys there is one."""
+        if not Plain.fits(self, blocks):
+            return False
+        whole = all(blocks[name].numbers.dtype == np.int64 and blocks[name].unit == 1 for name in self.needs)
+        return whole and (not self.with_total or blocks[ALL_KEYS].numbers.size == 1)
 
 
 def most_noise(distribution: Distribution, starts: Floats, miss: float) -> float:

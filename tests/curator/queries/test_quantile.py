@@ -263,7 +263,6 @@ WRONG: dict[str, tuple[dict[str, Any], type[errors.LeastnoiseError], str]] = {
     "left out": ({"levels": None}, errors.MissingParameter, "Which quantiles"),
     "repeated": ({"levels": [0.5, 0.5]}, errors.InvalidParameter, r"must rise.*levels=\[0\.5\]"),
     "falling": ({"levels": [0.9, 0.1]}, errors.InvalidParameter, r"must rise.*levels=\[0\.1, 0\.9\]"),
-    "former name": ({"levels": None, "q": 0.5}, errors.InvalidParameter, r"levels=0\.5"),
     "no interval": ({"clip": (100, 0)}, errors.InvalidParameter, "low < high"),
     "empty clip": ({"clip": (5, 5)}, errors.InvalidParameter, "low < high"),
     "no keys": ({"by": "ward"}, errors.MissingParameter, "public keys"),

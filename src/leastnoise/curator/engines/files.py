@@ -36,6 +36,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from leastnoise._support.runtime import compiled
+from leastnoise.curator.engines.quote_loops import BEGUN, QUOTED, state_after
 from leastnoise.errors import InvalidParameter, UnknownSource
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
@@ -44,7 +45,6 @@ MAX_HEADER_BYTES = 2**20
 CHUNK_BYTES = 2**22
 FEW_BYTES = 2**17  # up to here a loop of Python's takes less time than to load a compiler
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-BEGUN, UNQUOTED, QUOTED, QUOTE = range(4)  # of a cell; QUOTE: one was just seen inside it, and may be its end
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ def _last_state(file: str, layout: CsvLayout = PLAIN) -> int:
     with opened(file) as raw:
         content: Any = gzip.GzipFile(fileobj=raw) if file.lower().endswith(".gz") else raw
         chunk = content.read(CHUNK_BYTES).removeprefix(BYTE_ORDER_MARK)
-        walk = _state_after if len(chunk) <= FEW_BYTES else _compiled()
+        walk = state_after if len(chunk) <= FEW_BYTES else _compiled()
         while chunk:
             state = int(walk(np.frombuffer(chunk, np.uint8), delimiter, state))
             chunk = content.read(CHUNK_BYTES)
@@ -138,22 +138,7 @@ def _last_state(file: str, layout: CsvLayout = PLAIN) -> int:
 
 @cache
 def _compiled() -> Any:
-    return compiled(_state_after)
-
-
-def _state_after(content: Any, delimiter: int, state: int) -> int:
-    """The state behind these bytes, from the one before them. Compiled where there are many of them."""
-    for byte in content:
-        if state == QUOTED:
-            if byte == 34:  # a quote
-                state = QUOTE
-        elif byte == 34 and state != UNQUOTED:
-            state = QUOTED
-        elif byte == delimiter or byte == 10 or byte == 13:
-            state = BEGUN
-        elif byte != 32 or state == QUOTE:
-            state = UNQUOTED
-    return state
+    return compiled(state_after)
 
 
 def verify(files: Sequence[str], layout: CsvLayout = PLAIN) -> None:
