@@ -204,3 +204,10 @@ def test_a_table_of_one_row_per_unit_needs_no_limit(trips: Table) -> None:
     with seeded(3):
         found = units.suggest_clip("spent", within=WITHIN, **ASK)
     assert 0 <= found.clip[0] < found.clip[1] <= 200
+
+
+def test_a_clip_keeps_rows_by_a_hash_of_its_own(trips: Table) -> None:
+    """Not by that of the quantiles it is made of: which rows are kept changes with no release of ours."""
+    asked = ClipQuestion.asked(trips._data, "fare", within=(0, 200), max_rows=2)
+    assert asked.kind == "clip"
+    assert asked._salt_facts()["kind"] == "clip"

@@ -312,7 +312,7 @@ class ClipQuestion(Quantile):
             expected_rows=None,
             max_rows=max_rows,
         )
-        given = {field.name: getattr(found, field.name) for field in fields(found)}
+        given = {field.name: getattr(found, field.name) for field in fields(found) if field.name != "kind"}
         return cls(**given, ends=(low, high))
 
     def _subject(self) -> str:
