@@ -168,6 +168,15 @@ def test_systematic_numbers_are_right_on_average() -> None:
     assert np.abs(mean - 7 * probabilities).max() < 0.048
 
 
+def test_rows_have_the_columns_of_their_mixture_to_one_row() -> None:
+    """However many groups round them."""
+    mixture = mixture_at_random(10, groups=200)
+    rows = draw(mixture, 3001, np.random.default_rng(9))
+    for axis in range(3):
+        wanted = 3001 * mixture.table((axis,))
+        assert np.abs(np.bincount(rows[:, axis], minlength=wanted.size) - wanted).max() < 1
+
+
 def test_rows_have_the_tables_of_their_mixture() -> None:
     """60,000 rows; a cell of a pair is off by at most sqrt(60000/4) = 122 (one deviation); the limit is six."""
     mixture = mixture_at_random(11)

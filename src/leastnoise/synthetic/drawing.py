@@ -1,8 +1,9 @@
 """Rows of a mixture: systematic sampling, forbidden combinations, and tables that are held exactly.
 
 **Systematic sampling.** N points u + 0, u + 1, ... of one uniform u, laid over the cumulated expected numbers, give
-each group its expected number of rows, rounded up or down, and within a group each key as well. So tables of one column
-are within K of what is expected, however many rows there are; rows drawn one by one would be off by the root of N.
+each group its expected number of rows, rounded up or down, and within a group each key as well. What rounding adds up
+to over the groups is taken out again: rows of a group get another key where that has too few in all, first in the group
+that has rounded it down most. So every table of one column is what is expected, to one row.
 """
 
 from __future__ import annotations
@@ -23,13 +24,33 @@ ROUNDS = 200  # of drawing anew what is forbidden
 
 def draw(mixture: Mixture, count: int, rng: np.random.Generator) -> Rows:
     """This many rows, in the order of their groups: of each the index of its key in every column."""
+    sizes = systematic(mixture.weights, count, rng)
+    ends = np.r_[0, np.cumsum(sizes)]
     rows = np.empty((count, len(mixture.columns)), dtype=np.int64)
-    ends = np.r_[0, np.cumsum(systematic(mixture.weights, count, rng))]
-    for group, (begin, end) in enumerate(pairwise(ends.tolist())):
-        for axis, column in enumerate(mixture.columns):
-            keys = np.repeat(np.arange(column.shape[1]), systematic(column[group], end - begin, rng))
-            rows[begin:end, axis] = rng.permutation(keys)
+    for axis, column in enumerate(mixture.columns):
+        numbers = np.stack([systematic(part, size, rng) for part, size in zip(column, sizes.tolist(), strict=True)])
+        numbers = balanced(numbers, column * sizes[:, None], systematic(mixture.weights @ column, count, rng))
+        keys = np.arange(column.shape[1])
+        for group, (begin, end) in enumerate(pairwise(ends.tolist())):
+            rows[begin:end, axis] = rng.permutation(np.repeat(keys, numbers[group]))
     return swap(rows, ends[1:], mixture, rng)
+
+
+def balanced(numbers: NDArray[np.int64], expected: Floats, totals: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Numbers of rows by group and key that add up to these totals of the keys; no group gets more or fewer rows.
+
+    numbers: rounded, by group and key. expected: what they were rounded from.
+    """
+    surplus = numbers.sum(axis=0) - totals
+    while surplus.any():
+        many, few = int(surplus.argmax()), int(surplus.argmin())
+        gain = (numbers[:, many] - expected[:, many]) - (numbers[:, few] - expected[:, few])
+        group = int(np.where(numbers[:, many] > 0, gain, -np.inf).argmax())
+        numbers[group, many] -= 1
+        numbers[group, few] += 1
+        surplus[many] -= 1
+        surplus[few] += 1
+    return numbers
 
 
 def systematic(probabilities: Floats, count: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -76,9 +76,11 @@ class SyntheticRows:
         worst = sorted(self.distances, key=lambda each: -each.total_variation)[:TABLES_SHOWN]
         labels = self.provenance.labels
         width = max(len(table_name(each.table, labels)) for each in worst)
+        many = len(self.distances)
+        released = f"the {many:,} released tables" if many > 1 else "the released table"
         first = (
             f"{len(self):,} synthetic rows from release {self.provenance.id}, made from its tables alone: they cost no "
-            f"privacy, and no row is a person's. They follow the {len(self.distances):,} released tables. Everything "
+            f"privacy. They follow {released}. Everything "
             "else about them, such as how three columns go together that were in no table together, is a guess of the "
             f"model: a mixture of {len(self.mixture.weights):,} groups within which columns are independent (pull to "
             f"independence {self.pull:,.4g}, seed {self.seed}).\n"
