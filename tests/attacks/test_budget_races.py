@@ -55,16 +55,16 @@ class Spenders:
         return [process.exitcode for process in self.processes]
 
 
-def test_eight_processes_three_of_them_killed_make_exactly_a_hundred_entries(path: Path) -> None:
-    spenders = Spenders(path, 0.01, 8)
+def test_eight_processes_three_of_them_killed_make_exactly_a_thousand_entries(path: Path) -> None:
+    spenders = Spenders(path, 0.001, 8)
     for victim, moment in zip(spenders.processes, (10, 30, 50), strict=False):
         spenders.wait_for(moment)
         victim.kill()
     exits = spenders.finish()
     budget = ln.Budget.open(path)
     assert exits == [-signal.SIGKILL] * 3 + [0] * 5
-    assert len(budget.history()) == 100
-    assert 97 <= spenders.returned() <= 100  # each killed process may have paid for one release that nobody saw
+    assert len(budget.history()) == 1000
+    assert 997 <= spenders.returned() <= 1000  # each killed process may have paid for one release that nobody saw
     assert budget.remaining.share == 0
     assert budget.verify()
 

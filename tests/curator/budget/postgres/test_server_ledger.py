@@ -66,7 +66,7 @@ def test_what_is_committed_is_on_disk_before_noise_is_read(
 
 def test_eight_processes_kills_a_crash_and_cuts_spend_exactly_the_budget(server: Server, tmp_path: Path) -> None:
     """Half of them killed -9, the server killed and started again, connections cut after the commit."""
-    proxy = CuttingProxy(server.port, every=5)
+    proxy = CuttingProxy(server.port, every=3)
     url = server.url("team")
     budget = ln.Budget.open(url, epsilon=1, delta=1e-6)
     wire = url.replace(str(server.port), str(proxy.port)) + "&sslmode=disable"
