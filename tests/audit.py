@@ -75,7 +75,7 @@ def recently_changed() -> dict[str, int] | None:
 
     Git does not tell of a copy without its history, nor of one that belongs to somebody else.
     """
-    command = ["git", "log", f"-{RECENT_COMMITS}", "--format=commit", "--name-only", "--", "src/leastnoise"]
+    command = ["git", "log", f"-{RECENT_COMMITS}", "--format=tformat:commit", "--name-only", "--", "src/leastnoise"]
     told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if told.returncode:
         print(f"git log ended with {told.returncode}: {told.stderr.strip()}", flush=True)
