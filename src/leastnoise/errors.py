@@ -40,7 +40,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Self
 
 from leastnoise._support.text import printable
 
@@ -125,8 +125,35 @@ def as_code(value: object) -> str:
     return repr(value).replace("e-0", "e-") if isinstance(value, float) else repr(value)
 
 
+def abbreviated(value: object) -> str:
+    """A value as it is shown in a message: the beginning of a long one."""
+    shown = repr(value)
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+
+
 class InvalidParameter(LeastnoiseError, ValueError):
     """Something public that the caller typed cannot be used."""
+
+    @classmethod
+    def must(
+        cls,
+        name: str,
+        rule: str,
+        value: object,
+        more: str = "",
+        *,
+        parameter: str | None = None,
+        example: Example | Sequence[Example] = (),
+    ) -> Self:
+        """The error for a public value that breaks a rule.
+
+        name: what it is called, and `parameter` where that is something else. more: why, or what to give instead.
+
+        >>> str(WrongType.must("bins", "be a whole number", 2.5, "It counts bins.", example={"bins": 2}))
+        'bins must be a whole number. Got 2.5 instead. It counts bins. Say bins=2.'
+        """
+        message = f"{name} must {rule}. Got {abbreviated(value)} instead. {more}".rstrip()
+        return cls(message, parameter=parameter or name, value=value, example=example)
 
     @classmethod
     def among(cls, parameter: str, word: object, choices: Iterable[str]) -> InvalidParameter:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational
@@ -79,7 +79,7 @@ def number(name: str, value: object, *, up: bool | None = None) -> float:
         value = value[()]
     numeric = isinstance(value, (int, float, Fraction, Decimal, np.integer, np.floating))
     if isinstance(value, (bool, np.bool_)) or not numeric:
-        raise _wrong_type(name, value, "must be a number")
+        raise errors.WrongType.must(name, "be a number", value, _meaning(name), example=_example(name))
     if up is None:
         up = TOWARD_PRIVACY.get(name) == "up"
     double = _to_double(value, up)  # type: ignore[arg-type]
@@ -131,13 +131,10 @@ def broadcast(**named: NDArray[Any]) -> list[NDArray[Any]]:
 def integer(name: str, value: object, *, least: int = 1) -> int:
     """One public whole number >= least."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        raise _wrong_type(name, value, "must be a whole number")
+        raise errors.WrongType.must(name, "be a whole number", value, _meaning(name), example=_example(name))
     if value < least:
-        raise errors.InvalidParameter(
-            f"{name} must be at least {least}. Got {value} instead. {_meaning(name)}",
-            parameter=name,
-            value=value,
-            example=_example(name),
+        raise errors.InvalidParameter.must(
+            name, f"be at least {least}", int(value), _meaning(name), example=_example(name)
         )
     return int(value)
 
@@ -204,53 +201,43 @@ def _array_to_doubles(name: str, array: NDArray[np.generic]) -> Floats:
 
 
 def _check(name: str, values: Floats) -> None:
-    _refuse(name, values, ~np.isfinite(values), errors.InvalidParameter, "be finite")
-    if name == "epsilon":
-        _refuse(name, values, values < 0, errors.InvalidParameter, "be at least 0")
-    elif name == "delta":
-        _refuse(name, values, values == 0, errors.InvalidParameter, "be above 0", _NO_GAUSSIAN)
-        _refuse(name, values, values < 0, errors.InvalidParameter, "be above 0")
-        _refuse(name, values, values >= 1, errors.InvalidParameter, "be below 1", _PROTECTS_NOBODY)
-    elif name == "confidence":
-        _refuse(name, values, (values <= 0) | (values >= 1), errors.InvalidParameter, "lie between 0 and 1")
-    elif name == "grid":
-        _refuse(name, values, values < 0, errors.InvalidParameter, "be at least 0")
-    else:
-        _refuse(name, values, values <= 0, errors.InvalidParameter, "be above 0")
+    """The rules of a name, one after the other: the first that some number breaks is told, with the number's place."""
+    for holds, rule, reason in (_FINITE, *_RULES.get(name, (_POSITIVE,))):
+        good = holds(values)
+        if not good.all():
+            place = np.unravel_index(int(np.argmin(good)), good.shape)
+            at = f" at index {', '.join(map(str, map(int, place)))}" if good.ndim else ""
+            first = float(values[place])
+            raise errors.InvalidParameter(
+                f"{name} must {rule}. Got {first!r}{at} instead. {reason or _meaning(name)}",
+                parameter=name,
+                value=first,
+                example=_example(name),
+            )
 
 
-_NO_GAUSSIAN = "No Gaussian noise, however large, gives delta = 0. Use Laplace noise, or another delta."
-_PROTECTS_NOBODY = "A delta of 1 or more allows publishing everything, so it protects nobody."
-
-
-def _refuse(
-    name: str,
-    values: Floats,
-    bad: NDArray[np.bool_],
-    mistake: type[errors.InvalidParameter],
-    rule: str,
-    reason: str | None = None,
-) -> None:
-    if not bad.any():
-        return
-    place = np.unravel_index(int(np.argmax(bad)), bad.shape)
-    at = f" at index {', '.join(str(int(i)) for i in place)}" if bad.ndim else ""
-    first = float(values[place])
-    raise mistake(
-        f"{name} must {rule}. Got {first!r}{at} instead. {reason or _meaning(name)}",
-        parameter=name,
-        value=first,
-        example=_example(name),
-    )
-
-
-def _wrong_type(name: str, value: object, rule: str) -> errors.WrongType:
-    return errors.WrongType(
-        f"{name} {rule}. Got {_abbreviated(value)} instead. {_meaning(name)}",
-        parameter=name,
-        value=value,
-        example=_example(name),
-    )
+_Rule = tuple[Callable[[Floats], Any], str, str | None]  # what holds, and what is said where it does not
+_FINITE: _Rule = (np.isfinite, "be finite", None)
+_POSITIVE: _Rule = (lambda values: values > 0, "be above 0", None)
+_NOT_NEGATIVE: _Rule = (lambda values: values >= 0, "be at least 0", None)
+_RULES: Mapping[str, tuple[_Rule, ...]] = {
+    "epsilon": (_NOT_NEGATIVE,),
+    "grid": (_NOT_NEGATIVE,),
+    "confidence": ((lambda values: (values > 0) & (values < 1), "lie between 0 and 1", None),),
+    "delta": (
+        (
+            lambda values: values != 0,
+            "be above 0",
+            "No Gaussian noise, however large, gives delta = 0. Use Laplace noise, or another delta.",
+        ),
+        _POSITIVE,
+        (
+            lambda values: values < 1,
+            "be below 1",
+            "A delta of 1 or more allows publishing everything, so it protects nobody.",
+        ),
+    ),
+}
 
 
 def _meaning(name: str) -> str:
@@ -259,11 +246,6 @@ def _meaning(name: str) -> str:
 
 def _example(name: str) -> errors.Example | tuple[()]:
     return {name: _EXAMPLES[name]} if name in _EXAMPLES else ()
-
-
-def _abbreviated(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def as_host(array: Any) -> Any:
