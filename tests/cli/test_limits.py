@@ -50,8 +50,8 @@ def test_limits_are_paid_for_written_and_shown(folder: Path) -> None:
     assert "with the table t and keys as they were for this release" in page
     assert run("export", "limits.parquet", "-o", "limits.csv")[0] == 0
     exported = (folder / "limits.csv").read_text()
-    assert "98 % of the tables that the counts of this release cannot tell apart" in exported
-    assert "95 % confidence" not in exported
+    assert "98% of the tables that the counts of this release cannot tell apart" in exported
+    assert "95% confidence" not in exported
     asked = ["histogram", "flights.parquet", *ASKED, "--epsilon", "1", "--delta", "1e-6"]
     assert run(*asked, "--limits", "limits.parquet", "-o", "months.parquet")[0] == 0
     made = ln.load("months.parquet")

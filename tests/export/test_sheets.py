@@ -51,7 +51,7 @@ def test_a_csv_file_has_the_promise_and_the_frame(tmp_path: Path) -> None:
     comments, (names, *rows) = rows_of(r.to_csv(tmp_path / "numbers.csv", estimate=e, allow_seeded=True))
     assert any("epsilon = 1" in line for line in comments)
     assert any(
-        "low and high are the ends of 95 % intervals, each bin by itself. They cover" in line for line in comments
+        "low and high are the ends of 95% intervals, each bin by itself. They cover" in line for line in comments
     )
     assert any(line.startswith("# denoised: ") and "at most" in line for line in comments)
     frame = r.to_pandas(estimate=e)
@@ -213,7 +213,7 @@ def test_whole_numbers_are_shown_whole(tmp_path: Path) -> None:
 
 def test_numbers_are_shown_to_two_digits_of_their_error(tmp_path: Path) -> None:
     for sigma, pattern in ((0.004, "0.0000"), (4.2, "0.0"), (420.0, "0")):
-        r = ln.wrap([1.23456, 2.5], sigma=sigma)  # 95 % is about twice as much
+        r = ln.wrap([1.23456, 2.5], sigma=sigma)  # 95% is about twice as much
         page = openpyxl.load_workbook(r.to_excel(tmp_path / "r.xlsx"))["Numbers"]
         shown = {cell.number_format for row in page.iter_rows(min_row=2) for cell in row[1:4]}
         assert shown == {pattern}

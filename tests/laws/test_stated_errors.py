@@ -21,8 +21,8 @@ from leastnoise.testing import seeded
 from leastnoise.workload.ordered import prefix_strategy
 
 BINS = 4_000
-# Of 4,000 independent bins, 95 % hold; fewer than 93.28 %, or more than 96.72 %, by chance once in 1e-6 (five standard
-# errors of 0.34 %, both sides together 6e-7).
+# Of 4,000 independent bins, 95% hold; fewer than 93.28%, or more than 96.72%, by chance once in 1e-6 (five standard
+# errors of 0.34%, both sides together 6e-7).
 SLACK = 0.0172
 CENTRE, HALF = 53, 37  # ages from 16 to 90
 LAWS = ["gaussian", "laplace"]
@@ -93,14 +93,14 @@ def test_two_noises_together_stay_within_their_half_width(law: Gaussian | Laplac
     covered = float(chance @ within @ chance)
     assert covered > 0.949
     if law.std > 10:
-        assert covered < 0.96  # the half-width's own grid: a step has about 1 %
+        assert covered < 0.96  # the half-width's own grid: a step has about 1%
 
 
 @pytest.mark.parametrize("level", [0.1, 0.5, 0.75])
 @pytest.mark.parametrize("spread", ["one", "thirty", "ends"])
 @pytest.mark.parametrize("mechanism", LAWS)
 def test_the_rank_of_a_quantile_is_off_by_no_more_than_is_told(level: float, spread: str, mechanism: str) -> None:
-    """Of 400 releases 95 % hold; fewer than 89.5 % by chance less than once in 1e-6. Rows at the two ends alone leave a
+    """Of 400 releases 95% hold; fewer than 89.5% by chance less than once in 1e-6. Rows at the two ends alone leave a
     long way in which the noise decides where the quantile is."""
     steps, tries, held = 500, 400, 0
     kind: Any = {"delta": 1e-6, "mechanism": mechanism}

@@ -73,8 +73,8 @@ TRUTHS = {
 @pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
 @pytest.mark.parametrize("name", TRUTHS)
 def test_the_promised_share_of_the_bins_is_covered(name: str, mechanism: str) -> None:
-    """Mean coverage over 12 draws. Of correct 95 % intervals it is below 94 % with probability below 1e-6 at 1,000
-    bins (binomial on 12,000); at 6 and 50 bins the bound is wider for the same rate: 78 % and 90 %."""
+    """Mean coverage over 12 draws. Of correct 95% intervals it is below 94% with probability below 1e-6 at 1,000
+    bins (binomial on 12,000); at 6 and 50 bins the bound is wider for the same rate: 78% and 90%."""
     x, rng = TRUTHS[name], np.random.default_rng(11)
     least = {6: 0.78, 50: 0.9}.get(x.size, 0.94)
     seen = []
@@ -98,8 +98,8 @@ def test_intervals_say_what_they_promise_and_are_never_longer_than_the_raw_ones(
 
 
 def test_known_sums_have_exact_intervals() -> None:
-    """h = y - A'(AA')^-1 A y for one parent and two children: each keeps 2/3 of its variance. Coverage of 95 % over
-    60,000 bins is below 94.5 % with probability below 1e-6."""
+    """h = y - A'(AA')^-1 A y for one parent and two children: each keeps 2/3 of its variance. Coverage of 95% over
+    60,000 bins is below 94.5% with probability below 1e-6."""
     made = ln.denoise.consistent([10.0, 4.0, 3.0], sigma=2.0, matrix=[[1, -1, -1]])
     assert made.exact_std == pytest.approx(2 * (2 / 3) ** 0.5)
     assert made.interval().promise == "every bin"
@@ -138,7 +138,7 @@ def test_what_was_asked_travels_with_files_and_pickles(tmp_path: Path) -> None:
     ("share", "height"), [(0.0, 0.0), (0.001, 3.0), (0.01, 0.5), (0.03, 0.2), (0.2, 0.05), (1.0, 0.01)]
 )
 def test_from_zero_to_one_height_for_what_is_nearly_empty(law, share: float, height: float) -> None:  # type: ignore[no-untyped-def]
-    """10,000 bins, whatever the truth: 95 % of them covered in each of five draws (missed with a chance of 1e-3 each),
+    """10,000 bins, whatever the truth: 95% of them covered in each of five draws (missed with a chance of 1e-3 each),
     by intervals of at most a third of the raw ones."""
     truth = np.zeros(10_000)
     truth[: int(share * truth.size)] = height

@@ -84,6 +84,6 @@ def test_where_noise_hides_every_row_nothing_is_claimed() -> None:
 
 
 def test_parts_are_rounded_outwards() -> None:
-    assert Part(0.0012, 0.00101, 0.00201).in_words() == "0.12 % (0.1 to 0.21)"
-    assert Part(0.5, 0.0, 1.0).in_words() == "50 % (0 to 100)"
+    assert Part(0.0012, 0.00101, 0.00201).in_words() == "0.12% (0.1 to 0.21)"
+    assert Part(0.5, 0.0, 1.0).in_words() == "50% (0 to 100)"
     assert Part(0.0, 0.0, 0.0).in_words() == "none"

@@ -77,9 +77,8 @@ def test_every_place_says_that_intervals_cover_the_noise_alone(kind: str, tmp_pa
         assert sentence in text, place
         assert "hold the truth" not in text, place
         assert "of the truth" not in text.split('id="data"')[0], place
-    each = "each cell" if kind == "crosstabs" else "each bin"
     for file in files:
-        assert f"are the ends of 95 % intervals, {each} by itself. They {sentence}" in texts[file.name]
+        assert f"are the ends of 95% intervals, each bin by itself. They {sentence}" in texts[file.name]
     drawn = made.plot()
     several = drawn if isinstance(drawn, tuple) else (drawn,)  # under several, the figure itself has the caption
     written = [*several[0].figure.texts, *(text for axes in several for text in axes.texts)]
@@ -91,4 +90,4 @@ def test_every_place_says_that_intervals_cover_the_noise_alone(kind: str, tmp_pa
 def test_where_nothing_is_left_out_the_noise_is_all_there_is(tmp_path: Path) -> None:
     made = ln.release(np.array([5, 7]), sensitivity=1, **ASK)
     text = made.to_csv(tmp_path / "numbers.csv").read_text()
-    assert "low and high are the ends of 95 % intervals, each bin by itself. They cover the noise.\n" in text
+    assert "low and high are the ends of 95% intervals, each bin by itself. They cover the noise.\n" in text

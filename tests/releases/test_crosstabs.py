@@ -79,7 +79,7 @@ def covered(found: list[tuple[float, float]], want: float) -> float:
 
 
 def test_intervals_hold_as_often_as_they_say(releases: list[CrosstabsRelease], frame: pd.DataFrame) -> None:
-    """Of 400 draws 95 % cover; fewer than 90 % has a chance below 1e-4 each (exact binomial)."""
+    """Of 400 draws 95% cover; fewer than 90% has a chance below 1e-4 each (exact binomial)."""
     pair = truth(frame, ("age", "sex"))
     young = {"age": range(2), "sex": "f"}
     totals = [release["age", "sex"].total(young) for release in releases]
@@ -96,7 +96,7 @@ def test_intervals_hold_as_often_as_they_say(releases: list[CrosstabsRelease], f
 
 
 def test_intervals_of_all_cells_hold_together(releases: list[CrosstabsRelease], frame: pd.DataFrame) -> None:
-    """At least 95 % of 400 draws; fewer than 90 % has a chance below 1e-4."""
+    """At least 95% of 400 draws; fewer than 90% has a chance below 1e-4."""
     pair = truth(frame, ("age", "job")).ravel()
     one = [release["age", "job"].interval(0.95, simultaneous=True) for release in releases]
     assert np.mean([np.all((low <= pair) & (pair <= high)) for low, high in one]) > 0.90

@@ -86,5 +86,5 @@ def test_the_ends_hold_in_most_draws_of_the_noise() -> None:
 
 
 def test_ends_are_rounded_outwards() -> None:
-    assert kept_in_words(0.999, 0.985, 0.9991) == "100 % (98 to 100)"
-    assert kept_in_words(0.5, 0.5, 0.5) == "50 % (50 to 50)"
+    assert kept_in_words(0.999, 0.985, 0.9991) == "100% (98 to 100)"
+    assert kept_in_words(0.5, 0.5, 0.5) == "50% (50 to 50)"

@@ -175,9 +175,9 @@ def test_it_says_when_the_counts_do_not_decide() -> None:
     assert 0.2 <= drowned.risk <= 1
     assert "leaves open which limits are good" in drowned.explain()
     for found in (clear, drowned):
-        assert f"{100 * found.regret:.0f} % above" in found.explain()
-    assert "a chance below 1 %" in clear.explain()
-    assert f"a chance of {100 * drowned.risk:.0f} %" in drowned.explain()
+        assert f"{100 * found.regret:.0f}% above" in found.explain()
+    assert "a chance below 1%" in clear.explain()
+    assert f"a chance of {100 * drowned.risk:.0f}%" in drowned.explain()
 
 
 def test_regret_is_the_mean_over_what_is_plausible() -> None:

@@ -22,7 +22,7 @@ from leastnoise.releases.mean import TOO_FEW, MeanRelease
 from page_parser import Page, decoded
 
 DRAWS = 40_000
-# Of 40,000 draws 95 % hold: a share that is 0.55 % away from the chance is five standard errors of it, a false alarm of
+# Of 40,000 draws 95% hold: a share that is 0.55% away from the chance is five standard errors of it, a false alarm of
 # 3e-7 on each side.
 FIVE_STANDARD_ERRORS = 0.0055
 COARSE = [Gaussian(0.7, 1.0), Laplace(0.7, 1.0), Gaussian(3.0, 1.0), Laplace(3.0, 1.0), Laplace(9.0, 3.0)]
@@ -52,7 +52,7 @@ def coverage(law: Distribution, ratio: float, size: float) -> tuple[float, float
 
 
 def _box(s: Floats, m: Floats, law: Distribution) -> Floats:
-    """The length of the interval that encloses both numbers, each at 97.5 %: what was done before."""
+    """The length of the interval that encloses both numbers, each at 97.5%: what was done before."""
     reach = law.half_width(0.975)
     low, high, least, most = s - reach, s + reach, m - reach, m + reach
     ends = low / np.where(low < 0, least, most), high / np.where(high > 0, least, most)
@@ -63,9 +63,9 @@ def _box(s: Floats, m: Floats, law: Distribution) -> Floats:
 @pytest.mark.parametrize("law", [*COARSE, *MIDDLING, *FINE])
 def test_a_ratio_lies_in_its_interval_as_often_as_is_said(law: Distribution, ratio: float) -> None:
     held, length = coverage(law, ratio, size=40 * law.std + 5 * law.grid)
-    print(f"{law} at {ratio}: {100 * held:.2f} %, length {length:.3f} of the box's")
+    print(f"{law} at {ratio}: {100 * held:.2f}%, length {length:.3f} of the box's")
     assert held >= 0.95 - FIVE_STANDARD_ERRORS
-    on_atoms = law in COARSE and (ratio in (0.0, 1.0) or law.std < 1.5)  # there a step of h is worth more than 1 %
+    on_atoms = law in COARSE and (ratio in (0.0, 1.0) or law.std < 1.5)  # there a step of h is worth more than 1%
     most = 0.98 if ratio == 1 else 0.96  # at the clip's end noise can carry a mean beyond it on one side only
     assert on_atoms or held <= most + FIVE_STANDARD_ERRORS
     assert length < 1

@@ -44,7 +44,7 @@ def test_errors_grow_with_less_privacy_to_spend_and_with_rows_of_a_unit() -> Non
 
 
 def test_far_levels_are_lost_first_where_rows_are_few() -> None:
-    """At a rate of 0.1 a thousand rows hold the median, and lose the level of 99.9 %."""
+    """At a rate of 0.1 a thousand rows hold the median, and lose the level of 99.9%."""
     median, far = (errors_by_rank(RankRates((q,), Fraction(1, 10)), ROWS) for q in (HALF, Fraction(999, 1000)))
     assert median[0] < 40
     assert far[0] > 0.9 * ROWS[0]
@@ -52,8 +52,8 @@ def test_far_levels_are_lost_first_where_rows_are_few() -> None:
 
 
 def test_the_noise_of_ranks_is_that_of_draws() -> None:
-    """20,000 draws of noise on the sums of 40 steps: the mean square of C_j - q T over all edges, to 3 % (its relative
-    standard deviation is below 0.3 %, so a false alarm has 1e-20)."""
+    """20,000 draws of noise on the sums of 40 steps: the mean square of C_j - q T over all edges, to 3% (its relative
+    standard deviation is below 0.3%, so a false alarm has 1e-20)."""
     strategy, rng = prefix_strategy(40), np.random.default_rng(1)
     noise = strategy.estimate(rng.normal(size=(20_000, 40)) * 1000)
     sums = np.concatenate([np.zeros((len(noise), 1)), np.cumsum(noise, axis=1)], axis=1)

@@ -72,7 +72,7 @@ def test_files_and_frames_tell_which_quantiles_are_too_few(tmp_path: Path) -> No
 
 def test_words_and_terminals_say_too_few_and_show_no_number() -> None:
     made = waits()
-    assert "6 of 12 quantiles are too few to tell: the 95 % interval is the whole clip, 0 to 40." in made.explain()
+    assert "6 of 12 quantiles are too few to tell: the 95% interval is the whole clip, 0 to 40." in made.explain()
     assert str(made).count(TOO_FEW) == 4  # of the ten rows that are shown
     assert TOO_FEW in made._repr_html_()
     console = Console(width=200)

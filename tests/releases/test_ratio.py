@@ -24,7 +24,7 @@ from leastnoise.releases.summary import SummaryRelease
 from leastnoise.testing import seeded
 
 DRAWS = 20_000
-# 95 % of 20,000: five standard errors are 0.77 %, a false alarm of 3e-7 on each side.
+# 95% of 20,000: five standard errors are 0.77%, a false alarm of 3e-7 on each side.
 FIVE_STANDARD_ERRORS = 0.0077
 FARE, MILES = Measured("fare", 0.0, 100.0, 0.25, 0, 400), Measured("miles", 0.0, 50.0, 0.125, 0, 400)
 DELAY, MINUTES = Measured("delay", -30.0, 170.0, 1.0, -30, 170), Measured("minutes", 20.0, 500.0, 1.0, 20, 500)
@@ -75,7 +75,7 @@ def test_ratios_lie_in_their_intervals(shape: str, mechanism: str) -> None:
     truth = sums[0] * columns[0].grid / (sums[1] * columns[1].grid)
     low, high = made.interval(0.95)
     held = float(((low <= truth) & (truth <= high)).mean())
-    print(f"{shape}, {mechanism}: {100 * held:.2f} %, too few {100 * (~made.enough).mean():.1f} %")
+    print(f"{shape}, {mechanism}: {100 * held:.2f}%, too few {100 * (~made.enough).mean():.1f}%")
     assert held >= 0.95 - FIVE_STANDARD_ERRORS
     if shape in ("many rows", "noise above", "noise below"):  # and hardly more often, nor wider
         assert held <= 0.957 + FIVE_STANDARD_ERRORS
@@ -86,7 +86,7 @@ def test_ratios_lie_in_their_intervals(shape: str, mechanism: str) -> None:
 
 
 def test_the_interval_is_fiellers_of_gaussian_noise() -> None:
-    """Against the roots of (S - t M)^2 = z^2 (a^2 + t^2 b^2): never within them, and within 1 % of their distance where
+    """Against the roots of (S - t M)^2 = z^2 (a^2 + t^2 b^2): never within them, and within 1% of their distance where
     M is 3 half-widths or more."""
     rng, z = np.random.default_rng(5), 1.959963984540054
     a, b = 3.0, 0.2
@@ -176,7 +176,7 @@ def test_a_sum_below_within_its_noise_has_no_ratio() -> None:
 
 @pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
 def test_the_ratio_over_all_bins_lies_in_its_interval(mechanism: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """2,000 releases of four bins: five standard errors are 2.5 %, a false alarm of 3e-7."""
+    """2,000 releases of four bins: five standard errors are 2.5%, a false alarm of 3e-7."""
     for kind in (Gaussian, Laplace):  # proved anew for every release, and the same for all of these
         monkeypatch.setattr(kind, "sum_half_width", functools.cache(kind.sum_half_width))
     drawn = many((FARE, MILES), (9_000, 6_000), (400.0, 300.0), mechanism)

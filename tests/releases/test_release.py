@@ -30,7 +30,7 @@ def made(values: Any = (120, 0, 45), **change: Any) -> ln.Release:
 @pytest.mark.parametrize("change", [{}, {"l1_sensitivity": 1}, {"sigma": 0.4, "epsilon": None, "delta": None}])
 @pytest.mark.parametrize("dtype", [np.int64, np.float64])
 def test_intervals_cover_as_often_as_they_say(change: dict[str, Any], dtype: type) -> None:
-    """100,000 bins at 90 %: covering fewer than the 1e-7 quantile allows would be a false alarm of 1e-7 (and the
+    """100,000 bins at 90%: covering fewer than the 1e-7 quantile allows would be a false alarm of 1e-7 (and the
     seed is fixed). Intervals on a grid cover at least, not exactly, what they say."""
     n = 100_000
     truth: Any = np.linspace(-50, 50, n).astype(dtype)
@@ -44,7 +44,7 @@ def test_intervals_cover_as_often_as_they_say(change: dict[str, Any], dtype: typ
 
 
 def test_simultaneous_intervals_hold_all_at_once() -> None:
-    """2,000 releases of 50 bins at 90 %: false alarm 1e-7."""
+    """2,000 releases of 50 bins at 90%: false alarm 1e-7."""
     with seeded(22):
         r = ln.release(np.zeros(100_000, dtype=int), **ASK)
     half = r.distribution.half_width(0.9, 50)
@@ -73,7 +73,7 @@ def test_the_law_of_a_total_is_the_convolution(law: Distribution, count: int, co
 
 @pytest.mark.parametrize("law", [Gaussian(100.0, 1.0), Gaussian(1.0), Laplace(100.0, 1.0), Laplace(1.0)], ids=repr)
 def test_totals_of_fine_laws_cover(law: Distribution) -> None:
-    """20,000 totals of 7 bins against NumPy's own noise; the quantile is off by less than 2 %."""
+    """20,000 totals of 7 bins against NumPy's own noise; the quantile is off by less than 2%."""
     rng = np.random.default_rng(5)
     draw = (
         rng.normal(0, law.sigma, (200_000, 7)) if isinstance(law, Gaussian) else rng.laplace(0, law.width, (200_000, 7))

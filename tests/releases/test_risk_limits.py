@@ -35,7 +35,7 @@ def held(limit, *, draws: int) -> int:  # type: ignore[no-untyped-def]
 
 @pytest.mark.parametrize("denoise", [ln.denoise.auto, ln.denoise.james_stein, ln.denoise.empirical_bayes])
 def test_the_asymptotic_limit_holds_nearly_as_often_as_it_says(denoise) -> None:  # type: ignore[no-untyped-def]
-    """At 50 bins the limit of 95 % is asked to hold 91 %: false alarms below 1e-6 at 93.5 %."""
+    """At 50 bins the limit of 95% is asked to hold 91%: false alarms below 1e-6 at 93.5%."""
 
     def holds(y: np.ndarray, x: np.ndarray) -> bool:
         made = denoise(y, 1.0)
@@ -60,7 +60,7 @@ def test_laplace_noise_has_a_wider_limit() -> None:
 
 
 def test_the_proved_limit_holds_at_any_number_of_bins() -> None:
-    """Proved for 95 %; of 200 draws at 6 bins, 180 or fewer have a probability below 2e-3 ... at 175: below 1e-5."""
+    """Proved for 95%; of 200 draws at 6 bins, 180 or fewer have a probability below 2e-3 ... at 175: below 1e-5."""
     rng = np.random.default_rng(3)
     x, seen = np.array([0.0, 0, 0, 5, 5, 20]), 0
     for _ in range(200):
@@ -88,7 +88,7 @@ def test_no_limit_is_zero_where_chance_made_the_values_small() -> None:
 @pytest.mark.parametrize("law", ["gaussian", "laplace"])
 @pytest.mark.parametrize("bins", [1, 6, 200])
 def test_the_raw_limit_holds_as_often_as_it_says(bins: int, law: str) -> None:
-    """20,000 draws at 97.5 %: fewer than 97 % has a chance below 1e-5, more than 98.1 % (too loose) below 1e-7."""
+    """20,000 draws at 97.5%: fewer than 97% has a chance below 1e-5, more than 98.1% (too loose) below 1e-7."""
     rng = np.random.default_rng(bins)
     shape = (20_000, bins)
     noise = rng.standard_normal(shape) if law == "gaussian" else rng.laplace(0, math.sqrt(0.5), shape)
@@ -147,7 +147,7 @@ def test_a_limit_says_what_it_is_and_stands_beside_the_error() -> None:
     assert (limit.confidence, limit.proved) == (0.9, False)
     assert float(limit) == limit.value > made.rmse
     for words in (made.explain(), repr(made)):
-        assert f"at most {made.rmse_at_most().value:.2g} (95 %)" in words
+        assert f"at most {made.rmse_at_most().value:.2g} (95%)" in words
 
 
 def test_a_limit_is_compared_as_the_number_that_it_is() -> None:

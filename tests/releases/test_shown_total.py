@@ -15,7 +15,7 @@ from leastnoise.testing import seeded
 def test_the_total_of_bins_that_show_holds_and_is_narrower_than_their_intervals(
     mechanism: str, scale: float, threshold: int
 ) -> None:
-    """Of 60 tables at 95 % more than 12 miss with probability below 1e-5, however the truth lies to the threshold."""
+    """Of 60 tables at 95% more than 12 miss with probability below 1e-5, however the truth lies to the threshold."""
     chance = np.random.default_rng(7)
     for truth in (np.full(100, threshold - 2), np.full(100, 20 * threshold), np.round(500 / np.arange(1, 100))):
         missed = 0

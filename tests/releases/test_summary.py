@@ -28,7 +28,7 @@ from leastnoise.testing import seeded
 from page_parser import Page, decoded
 
 DRAWS = 20_000
-# 95 % of 20,000: five standard errors are 0.77 %, a false alarm of 3e-7 on each side.
+# 95% of 20,000: five standard errors are 0.77%, a false alarm of 3e-7 on each side.
 FIVE_STANDARD_ERRORS = 0.0077
 COLUMN = Measured("delay", -30.0, 170.0, 1.0, -30, 170)
 FIGURES = (
@@ -77,7 +77,7 @@ def test_means_and_spreads_lie_in_their_intervals(mechanism: str, rows: int, mis
     for name, value in truth.items():
         low, high = made[name].interval(0.95)
         held = float(((low <= value) & (value <= high)).mean())
-        print(f"{mechanism}, {rows} rows: {name} {100 * held:.2f} %, mean length {(high - low).mean():.4g}")
+        print(f"{mechanism}, {rows} rows: {name} {100 * held:.2f}%, mean length {(high - low).mean():.4g}")
         assert held >= 0.95 - FIVE_STANDARD_ERRORS
         if rows == 3000 and name in (
             "mean",
@@ -127,7 +127,7 @@ def test_shares_lie_in_their_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
             low, high = shared(release).interval(0.95)
             held += (low <= truth / 845) & (truth / 845 <= high)
             length += float((high - low).mean()) / 4000
-        # 4,000 draws: five standard errors are 1.7 %
+        # 4,000 draws: five standard errors are 1.7%
         assert (held / 4000 >= 0.95 - 0.017).all()
         assert length < 0.09
 

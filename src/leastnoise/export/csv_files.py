@@ -15,7 +15,7 @@ from typing import Any
 from leastnoise._support import csv_text, files
 from leastnoise._support.validation import Number
 from leastnoise.export.sheets import MAX_WHOLE, Sheet, sheet, table_sheets
-from leastnoise.releases.table_set import Table, TableSet
+from leastnoise.releases.table_set import Table
 
 MAX_STEM_BYTES = 150  # of a file's name; common file systems take 255
 _DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{i}" for port in ("com", "lpt") for i in range(1, 10))}  # of Windows
@@ -30,7 +30,7 @@ def write_csv(
     round_to: Number | None = None,
 ) -> Path:
     """Write the file, or every file of a folder, whole or not at all; see `Spreadsheets.to_csv`."""
-    if isinstance(published, TableSet):
+    if published.is_set:
         named = file_names(published.tables)
         made = table_sheets(published, estimate=estimate, confidence=confidence, round_to=round_to)
         return files.replace_files(path, ((named[table], "\n".join(lines(one)) + "\n") for table, one in made))

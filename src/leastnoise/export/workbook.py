@@ -20,7 +20,7 @@ from leastnoise._support.outputs import WORKBOOK_MARK
 from leastnoise._support.text import rounded
 from leastnoise._support.validation import Number
 from leastnoise.export.sheets import MAX_WHOLE, Sheet, crossed, decimals, sheet, table_sheets
-from leastnoise.releases.table_set import TableSet, table_name
+from leastnoise.releases.table_set import table_name
 
 MAX_ROWS = 1_048_576  # of a sheet, by the format
 MAX_TABLES = 200
@@ -42,7 +42,7 @@ def write_workbook(
     """Write the file whole or not at all; see `Spreadsheets.to_excel`."""
     _check_package()
     asked: dict[str, Any] = {"estimate": estimate, "confidence": confidence, "round_to": round_to}
-    if isinstance(published, TableSet):
+    if published.is_set:
         return _write_tables(published, path, asked)
     files.check_writable(path, "workbook")
     made = sheet(published, **asked)

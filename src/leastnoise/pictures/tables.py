@@ -29,7 +29,7 @@ def table(release: CrosstabTable, estimate: Any, truth: Any, confidence: Number)
     given = {"published": release.values, "denoised": estimate, "truth": truth}
     shown = {name: _cells(release, of) for name, of in given.items() if of is not None}
     told = isinstance(estimate, CrosstabTableEstimate)
-    error = f" Denoised: the error of a cell is {estimate.errors_in_words()}." if told else ""
+    error = f" Denoised: {estimate.errors_in_words()}" if told else ""
     if len(release.columns) == 3 and min(release.shape) <= MAX_SLICES:
         worse = told and estimate.better_than_raw is False
         best = next(

@@ -7,7 +7,7 @@ The prior's where one was stated, an exact one for linear unbiased estimates, el
 the estimator is linear over the noise's width.
 
 No interval that is always shorter than the raw one, by any fixed part, holds for every bin and every truth. But one
-that covers 95 % *of the bins* does exist. Write the error of a bin as a bias b plus noise of standard deviation t, with
+that covers 95% *of the bins* does exist. Write the error of a bin as a bias b plus noise of standard deviation t, with
 t <= sigma: a smoother keeps only part of the noise. Over the bins, the mean of t^2 is T = sigma^2 |J|^2 / d (J the
 estimator's derivative, seen by moving the noisy values a little), and the mean of b^2 is at most M - T, with M an upper
 limit for the mean squared error. An interval of half-length h misses a bin with probability
@@ -146,7 +146,7 @@ def interval(e: Estimate, confidence: float) -> EstimateInterval:
     if e.sigmas is not None:
         raise errors.InvalidParameter(
             "Intervals around denoised values are known for noise of one sigma in all bins, and here they differ. "
-            "The raw values have theirs: y plus and minus 1.96 sigma under Gaussian noise, for 95 %."
+            "The raw values have theirs: y plus and minus 1.96 sigma under Gaussian noise, for 95%."
         )
     if e.posterior_std is not None:
         return _around(e, e.values, reach * e.posterior_std, "prior")

@@ -52,11 +52,11 @@ class Part(NamedTuple):
         """As per cents, the ends rounded outwards.
 
         >>> Part(0.0051, 0.0022, 0.0079).in_words()
-        '0.51 % (0.22 to 0.79)'
+        '0.51% (0.22 to 0.79)'
         """
         if self.high == 0:
             return "none"
-        return f"{rounded(100 * self.value, 2)} % ({_down(100 * self.low)} to {_up(100 * self.high)})"
+        return f"{rounded(100 * self.value, 2)}% ({_down(100 * self.low)} to {_up(100 * self.high)})"
 
 
 class Beyond(NamedTuple):
@@ -131,7 +131,7 @@ class ClipSuggestion(Promised, Noisy, Frames, Spreadsheets, Saved):
     @property
     def beyond(self) -> Beyond:
         """Which part of the rows lies below the lower end, and which above the upper one; both intervals hold together
-        with 95 % confidence."""
+        with 95% confidence."""
         return self._beyond(0.95)
 
     def _beyond(self, confidence: float) -> Beyond:
@@ -188,7 +188,7 @@ class ClipSuggestion(Promised, Noisy, Frames, Spreadsheets, Saved):
             f"Proposed clip of {self._named()}. Rows below it: {below}; above it: {above}. Their values count as the "
             "nearer end, so the mean of all rows is at most "
             f"{_up(-float(shift.low))} below and at most {_up(float(shift.high))} above that of the clipped values, "
-            "whatever the values beyond are. Both hold with 95 % confidence, for the rows that the same limits keep. "
+            "whatever the values beyond are. Both hold with 95% confidence, for the rows that the same limits keep. "
             "In a group of a tenth of the rows a mean can move ten times as far."
         )
 

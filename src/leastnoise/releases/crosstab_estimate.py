@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.calls import explained
-from leastnoise._support.text import about, digits_beside, rounded
+from leastnoise._support.text import rounded
 from leastnoise._support.validation import Number
 from leastnoise.domain import Axis, Domain
 from leastnoise.privacy.noise_plan import Mechanism
@@ -74,6 +74,7 @@ class CrosstabsEstimate(TableSet, Saved):
     make_integers: Callable[[], dict[Table, NDArray[np.int64]]] | None = field(default=None, repr=False)
 
     kind: ClassVar[str] = "tables estimate"
+    is_estimate = True
     _what = "tables estimate"
 
     def _fits(self) -> dict[str, bool]:
@@ -227,7 +228,7 @@ class CrosstabsEstimate(TableSet, Saved):
             )
         return (
             f"The error of a cell, over all tables, is about {rounded(self.rmse, 3)}, and at most "
-            f"{rounded(self.rmse_at_most(0.95).value, 3)} with 95 % confidence; it was "
+            f"{rounded(self.rmse_at_most(0.95).value, 3)} with 95% confidence; it was "
             f"{rounded(self.published_rmse, 3)} before.{self._advice()} Single cells may be further off: intervals are "
             "about the release."
         )
@@ -289,20 +290,12 @@ class CrosstabTableEstimate(Estimate, Cells):
         `CrosstabsEstimate.better_than_raw`."""
         return False if self.kept else self.risks.is_below(self.std, self.columns)
 
-    def explain(self) -> str:
-        """What was done, what it promises and how far off it is, in plain words."""
-        return (
-            f"{self.bins:,} cells of {table_name(self.columns, self.provenance.labels)}, with noise taken back out. "
-            f"Their error on average: {self.errors_in_words()}.\n{self.promise_in_words()}"
-        )
-
     def errors_in_words(self) -> str:
-        """How far off a cell is on average: "about 9.1, at most 12 (95 %)", and whether that is better."""
-        if self.kept:
-            return f"{rounded(self.std)}, as published: denoising kept this table as it was"
-        advice = ", which is not better beyond chance: use what was published" if self.better_than_raw is False else ""
-        limit = rounded(self.rmse_at_most(0.95).value, digits_beside(self.rmse, self.std))
-        return f"{about(self.rmse, beside=self.std)}, at most {limit} (95 %){advice}"
+        """How far off a cell is on average, and whether that is better than as published."""
+        return f"{Estimate.errors_in_words(self)}{'' if self.kept else ' Single cells may be further off.'}"
+
+    def _counted(self) -> str:
+        return f"{self.bins:,} cells of {table_name(self.columns, self.provenance.labels)}"
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> NoReturn:
         """Refused: the set is saved whole.
@@ -313,9 +306,6 @@ class CrosstabTableEstimate(Estimate, Cells):
             f"One table of a set is not saved by itself. Save the set: estimate.save({os.fspath(path)!r}); or write "
             "this table by to_pandas()."
         )
-
-    def __repr__(self) -> str:
-        return f"<CrosstabTableEstimate {table_name(self.columns)}: {self.bins:,} cells>"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -333,6 +323,7 @@ class CrosstabsIntegers(TableSet):
     weight: str | None = None
 
     kind: ClassVar[str] = "whole tables"
+    is_estimate = True
 
     def __getitem__(self, columns: str | Iterable[str]) -> CrosstabTableIntegers:
         """The table over these columns, in any order; () is the total."""
@@ -340,7 +331,8 @@ class CrosstabsIntegers(TableSet):
         for whole, values in self.arrays.items():
             if set(table) <= set(whole):  # whichever it is summed from: they agree
                 summed = values.sum(axis=tuple(i for i, column in enumerate(whole) if column not in table))
-                return CrosstabTableIntegers(values=np.asarray(summed).ravel(), domain=self._domain(table))
+                whole_sums = np.asarray(summed).ravel()
+                return CrosstabTableIntegers(values=whole_sums, domain=self._domain(table), provenance=self.provenance)
         raise errors.InvalidParameter(f"There is no table over {table_name(table)}.", parameter="columns")
 
 
@@ -350,6 +342,10 @@ class CrosstabTableIntegers(Cells):
 
     values: Integers
     domain: Domain
+    provenance: Provenance
+
+    kind: ClassVar[str] = "whole table"
+    is_estimate = True
 
     def _columns(self) -> dict[str, Any]:
         """Key columns, and `value`."""
@@ -360,6 +356,14 @@ class CrosstabTableIntegers(Cells):
     ) -> dict[str, Any]:
         keys = key_columns(self.domain, self.values.size, for_people=for_people)
         return {**Cells._shown_columns(self, confidence, estimate), **keys}
+
+    def explain(self) -> str:
+        """What was done, and what it promises, in plain words."""
+        return (
+            f"{self.values.size:,} cells of {table_name(self.columns, self.provenance.labels)} with noise taken back "
+            "out, as whole numbers that add up in all tables. They are estimates: single cells may be further off than "
+            f"the release's intervals say.\n{self.promise_in_words()}"
+        )
 
     def __repr__(self) -> str:
         return f"<CrosstabTableIntegers {table_name(self.columns)}: {self.values.size:,} cells>"

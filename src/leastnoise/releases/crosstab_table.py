@@ -85,14 +85,37 @@ class CrosstabTable(Release, Cells):
 
         column: along which; not needed where only one can be meant.
         """
-        return _cumulative(self, column)
+        name = _along(self, column)
+        axis = self.columns.index(name)
+        kept = range(ordered_size(self.within.axes[name]))
+        values = np.cumsum(np.asarray(self.values, dtype=np.float64).reshape(self.shape), axis=axis)
+        return CumulativeTable(table=self, column=name, values=values.take(kept, axis=axis))
+
+    @property
+    def _summed_along(self) -> str | None:
+        """The column whose cumulative sums stand beside the cells: the only one of the table that sums were asked for
+        along; None where there is none, or several."""
+        asked = [column for column in self.columns if column in self.within.workload.asked]
+        return asked[0] if len(asked) == 1 else None
+
+    @property
+    def summed_along(self) -> str:
+        """What readers call that column."""
+        return self._words(self._summed_along or "")
 
     def _shown_columns(
         self, confidence: Number = 0.95, estimate: Any = None, *, for_people: bool = False
     ) -> dict[str, Any]:
         """Keys, value, low and high; and where cumulative sums were asked for along one column, these."""
         made = Release._shown_columns(self, confidence, estimate, for_people=for_people)
-        return made | columns_beside(self, confidence)
+        if self._summed_along is None:
+            return made
+        curves = self.cumulative(self._summed_along)
+        for name, values in zip(("", "_low", "_high"), (curves.values, *curves.interval(confidence)), strict=True):
+            whole = np.full(self.shape, None, dtype=object)  # None where a cell is not on the curve
+            whole[tuple(slice(0, size) for size in values.shape)] = values
+            made[f"cumulative{name}"] = [None if value is None else float(value) for value in whole.ravel()]
+        return made
 
     def _denoised_columns(self, estimate: Any, confidence: Number) -> dict[str, Any]:
         """The same cells of a denoised set, and their error, estimated over the whole table."""
@@ -191,8 +214,8 @@ class CrosstabTable(Release, Cells):
         """How far off a cell is: by the noise of the whole set as it was drawn, of which a cell is a sum."""
         errors = self.within.errors
         half, worst = (errors.cell_half_width(self.columns, confidence=0.95, bins=many) for many in (1, self.bins))
-        every = f" All {self.bins:,} together are within {worst:,.4g}, with 95 % confidence." if self.bins != 1 else ""
-        return f"A published number is off by at most {half:,.4g}, 95 % of the time.{every}"
+        every = f" All {self.bins:,} together are within {worst:,.4g}, with 95% confidence." if self.bins != 1 else ""
+        return f"A published number is off by at most {half:,.4g}, 95% of the time.{every}"
 
     @property
     def note(self) -> str:
@@ -215,7 +238,7 @@ class CrosstabTable(Release, Cells):
         for column in where:
             if column not in self.columns:
                 raise errors.UnknownColumn.among_columns(column, self.columns)
-        axes = {} if self.domain is None else dict(zip(self.domain.names, self.domain.axes, strict=True))
+        axes = {column: self.within.axes[column] for column in self.columns}
         return {
             column: _positions(column, axis, where[column]) if column in where else list(range(axis.size))
             for column, axis in axes.items()
@@ -301,7 +324,7 @@ class CumulativeTable(Frames):
         return self.table.columns.index(self.column)
 
     def _columns(self) -> dict[str, Any]:
-        """Key columns (the sum goes up to that key), `value`, `std`, `low` and `high` (95 %)."""
+        """Key columns (the sum goes up to that key), `value`, `std`, `low` and `high` (95%)."""
         return self._shown_columns()
 
     def _shown_columns(
@@ -321,21 +344,11 @@ class CumulativeTable(Frames):
         return f"<CumulativeTable along {self.column}: {self.values.size:,} sums, std at most {most:.4g}>"
 
 
-def _cumulative(table: CrosstabTable, column: str | None) -> CumulativeTable:
-    """`CrosstabTable.cumulative`."""
-    name = _along(table, column)
-    axis = table.columns.index(name)
-    assert table.domain is not None
-    kept = range(ordered_size(table.domain.axes[axis]))
-    values = np.cumsum(np.asarray(table.values, dtype=np.float64).reshape(table.shape), axis=axis)
-    return CumulativeTable(table=table, column=name, values=np.take(values, kept, axis=axis))
-
-
 def _along(table: CrosstabTable, column: str | None) -> str:
     """The column named, or the only one that can be meant."""
     if not table.columns:
         raise errors.InvalidParameter("The total has no column to add up along.", parameter="column")
-    axes = {} if table.domain is None else dict(zip(table.domain.names, table.domain.axes, strict=True))
+    axes = table.within.axes
     if column is None:
         asked = [name for name in table.columns if name in table.within.workload.asked]
         asked = asked or [name for name in table.columns if has_order(axes[name])] or list(table.columns)
@@ -357,28 +370,6 @@ def _along(table: CrosstabTable, column: str | None) -> str:
     return column
 
 
-def asked_along(table: CrosstabTable) -> str | None:
-    """The column whose cumulative sums stand beside the cells of a table: the only one of it that sums were asked for
-    along; None where there is none, or several."""
-    asked = [column for column in table.columns if column in table.within.workload.asked]
-    return asked[0] if len(asked) == 1 else None
-
-
-def columns_beside(table: CrosstabTable, confidence: Number) -> dict[str, list[float | None]]:
-    """`cumulative`, `cumulative_low` and `cumulative_high` of every cell: the sum up to its key. None where a cell is
-    not on the curve; no columns where `asked_along` has none."""
-    along = asked_along(table)
-    if along is None:
-        return {}
-    curves = table.cumulative(along)
-    made = {}
-    for name, values in zip(("", "_low", "_high"), (curves.values, *curves.interval(confidence)), strict=True):
-        whole = np.full(table.shape, None, dtype=object)
-        whole[tuple(slice(0, size) for size in values.shape)] = values
-        made[f"cumulative{name}"] = [None if value is None else float(value) for value in whole.ravel()]
-    return made
-
-
 def sums_in_words(release: CrosstabsRelease) -> str:
     """How far off the sums are that were asked for, in the smallest table of each ordered column; nothing where none
     was."""
@@ -390,7 +381,7 @@ def sums_in_words(release: CrosstabsRelease) -> str:
         half = float(release.errors.sum_half_widths(table, [column], confidence=0.95).max())
         name = table_name(table, release.provenance.labels)
         of = release._words(column) + (f" in {name}" if len(table) > 1 else "")
-        said += f" A cumulative sum of {of} is off by at most {half:,.4g}, 95 % of the time."
+        said += f" A cumulative sum of {of} is off by at most {half:,.4g}, 95% of the time."
         if kind == "ranges":
             std = math.sqrt(release.errors.mean_variance(table))
             said += f" A range of {of} has a standard deviation of {std:,.4g} on average."

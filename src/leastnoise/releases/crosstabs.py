@@ -204,9 +204,9 @@ class CrosstabsRelease(TableSet, Saved):
         half, every = self._half_width(least), self._half_width(worst, self.bins)
         name = table_name(least, self.provenance.labels)
         return (
-            f"95 % of the time the total is off by at most {total:,.4g}, and a cell of {name}, the least "
+            f"95% of the time the total is off by at most {total:,.4g}, and a cell of {name}, the least "
             f"accurate{'' if worst else ' other'} table, by at most {half:,.4g}. All {self.bins:,} cells together "
-            f"are within {every:,.4g}, with 95 % confidence.{curves} Tables agree with each other: what one adds up to "
+            f"are within {every:,.4g}, with 95% confidence.{curves} Tables agree with each other: what one adds up to "
             "is in the other."
         )
 
@@ -222,7 +222,7 @@ class CrosstabsRelease(TableSet, Saved):
         return f"{self._many} over {', '.join(map(self._words, self.axes))} ({self.bins:,} cells), released together."
 
     def overview(self) -> list[dict[str, Any]]:
-        """Every table: its columns, how many cells, the standard deviation of one, and its half-width at 95 %."""
+        """Every table: its columns, how many cells, the standard deviation of one, and its half-width at 95%."""
         return [
             {
                 "table": list(table),

@@ -81,6 +81,7 @@ class Estimate(Published):
         return _rebuild, (type(self), facts | {"estimate_risk": risk, "denoise_again": None})
 
     kind: ClassVar[str] = "estimate"
+    is_estimate = True
     noun: ClassVar[str] = "denoised value"
     column: ClassVar[None] = None
     _what = "estimate"
@@ -288,9 +289,10 @@ class Estimate(Published):
 
     def advice_in_words(self) -> str:
         """Whether to take it, where that is not clear: a gain within chance is none that the values can show."""
-        if self.better_than_raw or self.risk is None:
+        rmse = self.rmse
+        if self.better_than_raw or rmse is None:
             return ""
-        if self.risk < self.std**2:
+        if rmse < self.std:
             return " That is not better beyond chance: whether it is better, these values alone cannot tell."
         return " That is not better: use the noisy values as they are."
 
@@ -310,7 +312,7 @@ class Estimate(Published):
         )
 
     def rmse_in_words(self) -> str:
-        """The estimated root mean squared error and its upper limit: "about 9, at most 55 (95 %)"."""
+        """The estimated root mean squared error and its upper limit: "about 9, at most 55 (95%)"."""
         rmse = self.rmse
         if rmse is None:
             return "unknown"
@@ -319,7 +321,7 @@ class Estimate(Published):
         return f"{about(rmse, beside=self.std)}, at most {self._limit_in_words(rmse)}"
 
     def _limit_in_words(self, rmse: float) -> str:
-        return f"{rounded(self.rmse_at_most(0.95).value, digits_beside(rmse, self.std))} (95 %)"
+        return f"{rounded(self.rmse_at_most(0.95).value, digits_beside(rmse, self.std))} (95%)"
 
     def __repr__(self) -> str:
         rmse = self.rmse

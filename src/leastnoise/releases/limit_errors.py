@@ -72,9 +72,9 @@ def kept_in_words(kept: float, low: float, high: float) -> str:
     """A share of the rows and its ends, which are rounded outwards.
 
     >>> kept_in_words(0.871, 0.833, 0.905)
-    '87 % (83 to 91)'
+    '87% (83 to 91)'
     """
-    return f"{100 * kept:.0f} % ({math.floor(100 * low)} to {math.ceil(100 * high)})"
+    return f"{100 * kept:.0f}% ({math.floor(100 * low)} to {math.ceil(100 * high)})"
 
 
 @dataclass(frozen=True, slots=True)

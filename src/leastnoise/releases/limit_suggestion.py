@@ -104,7 +104,7 @@ class Layout:
 RISKY = 0.2  # chance of a large regret from which on a warning stands beside the limits
 WARNED = "That leaves open which limits are good: a larger share, or a limit that is known, tells more."
 _ABOUT = (
-    f"These are predictions. In brackets are ends with {100 * PLAUSIBLE:.0f} % of the tables between them that these "
+    f"These are predictions. In brackets are ends with {100 * PLAUSIBLE:.0f}% of the tables between them that these "
     "counts cannot tell apart. A few units with very many rows cannot be seen behind the noise, and no bracket allows "
     "for them."
 )
@@ -118,7 +118,7 @@ class LimitSuggestion(Promised, Noisy, Frames, Spreadsheets, Saved):
     `limits` go into the question as they are, `t.histogram("zone", keys=zones, **a.limits)`. Its table (`to_pandas()`)
     has one row for each max_rows that was weighed, with the best max_per_bin beside it: the share of the rows that is
     kept, what a bin loses (`bias`), the noise, and both together (`error`), as root mean squares over the bins. All of
-    these are predictions; of the share and of the error the ends are told between which 98 % of the tables are that the
+    these are predictions; of the share and of the error the ends are told between which 98% of the tables are that the
     counts cannot tell apart.
     """
 
@@ -183,7 +183,7 @@ class LimitSuggestion(Promised, Noisy, Frames, Spreadsheets, Saved):
 
     @property
     def kept_interval(self) -> tuple[float, float]:
-        """Ends of `kept` with 98 % of the tables between them that these counts cannot tell apart. No ends allow for a
+        """Ends of `kept` with 98% of the tables between them that these counts cannot tell apart. No ends allow for a
         few units with very many rows, which no noisy count can show."""
         best = self.errors.best
         return float(self.errors.kept_low[best]), float(self.errors.kept_high[best])
@@ -263,10 +263,10 @@ class LimitSuggestion(Promised, Noisy, Frames, Spreadsheets, Saved):
 
     def _open_in_words(self) -> str:
         """How far the counts decide, and what to do where they do not."""
-        risk = f"of {100 * self.risk:.0f} %" if self.risk >= 0.01 else "below 1 %"
+        risk = f"of {100 * self.risk:.0f}%" if self.risk >= 0.01 else "below 1%"
         said = (
             f"Over the tables that these counts cannot tell apart, the error under these limits is on average "
-            f"{100 * self.regret:.0f} % above that of the best ones, and more than {100 * MUCH:.0f} % above with a "
+            f"{100 * self.regret:.0f}% above that of the best ones, and more than {100 * MUCH:.0f}% above with a "
             f"chance {risk}."
         )
         return f"{said} {WARNED}" if self.risk >= RISKY else said

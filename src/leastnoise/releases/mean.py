@@ -5,7 +5,7 @@ clip's width; both have the same noise. The mean is centre + S/N, and its interv
 distribution of the noise: all theta with |S - theta N| <= h(theta), where X - (theta/c) Y lies within h(theta) with the
 confidence asked for, X and Y being two draws of the noise (`ratio_interval`).
 
-A group may be too small for that. Where the 95 % interval of its count reaches down to zero, a ratio says nothing: its
+A group may be too small for that. Where the 95% interval of its count reaches down to zero, a ratio says nothing: its
 mean is not a number, its interval the whole clip, and `enough` is False. The rule looks at the noisy count and the
 noise alone, so it tells nothing that is not public. (A group without rows passes it one time in forty.)
 """
@@ -137,7 +137,7 @@ class Mean(Reading):
         return np.broadcast_to(self._scaled(blocks), self.sums(blocks).shape)
 
     def reliable(self, blocks: Blocks) -> NDArray[np.bool_]:
-        """Whether the noisy count is larger than 95 % of its noise, so that its interval is above zero."""
+        """Whether the noisy count is larger than 95% of its noise, so that its interval is above zero."""
         if self.threshold is not None:
             return np.asarray(self._rows_given_shown(blocks, 1 - (1 - ENOUGH_CONFIDENCE) / len(self.rows))[0] > 0)
         return np.asarray(self._scaled_each(blocks) > self.noise(blocks).half_width(ENOUGH_CONFIDENCE))
@@ -316,7 +316,7 @@ class MeanRelease(Measure):
         each = "the" if self.bins == 1 else "a"
         where = f", and {self._where_in_words(enough)}" if enough.any() else ""
         return (
-            f"95 % of the time {each} sum is off by at most {rounded(off.sum)} and {each} count by at most "
+            f"95% of the time {each} sum is off by at most {rounded(off.sum)} and {each} count by at most "
             f"{rounded(off.count)}{where}.{self._too_few_in_words(int((~enough).sum()), off.count)}"
         )
 

@@ -90,7 +90,7 @@ class Measure(Published):
 
     @property
     def enough(self) -> NDArray[np.bool_]:
-        """Whether a value can be told: what it is divided by is larger than 95 % of the noise.
+        """Whether a value can be told: what it is divided by is larger than 95% of the noise.
 
         The rule reads nothing that is not published.
         """
@@ -122,7 +122,7 @@ class Measure(Published):
         where = ""
         if enough.any():
             widest = rounded((high - low)[enough].max(), 3)
-            where = f"95 % of the time a {self.noun} lies between its low and its high, at most {widest} apart."
+            where = f"95% of the time a {self.noun} lies between its low and its high, at most {widest} apart."
         missing = int((~enough).sum())
         within = f"the noisy {self._text.divisor} is within its noise"
         few = f" {missing:,} of {self.bins:,} are {TOO_FEW}: {within}." if missing else ""
@@ -155,7 +155,7 @@ class Measure(Published):
         return self.kind
 
     def _columns(self) -> dict[str, Any]:
-        """Key columns, the statistic, `low` and `high` (95 %), and what stands beside."""
+        """Key columns, the statistic, `low` and `high` (95%), and what stands beside."""
         return self._shown_columns()
 
     def _shown_columns(

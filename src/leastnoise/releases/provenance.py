@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from leastnoise._support.immutable import Frozen
 from leastnoise._support.version import VERSION
@@ -126,6 +126,8 @@ class Promised:
     """Something that was released, or made from what was."""
 
     __slots__ = ()
+    is_set: ClassVar[bool] = False  # tables, a mapping of them by their columns
+    is_estimate: ClassVar[bool] = False  # noise was taken back out
 
     if TYPE_CHECKING:  # a field of some kinds, computed by others
 
@@ -216,6 +218,10 @@ class Promised:
     def seeded(self) -> bool:
         """Whether the noise came from a test's seed and hides nothing."""
         return self.provenance.seeded
+
+    def released_in_words(self) -> str:
+        """When, and which release it is or was made from."""
+        return f"released on {self.created_at:%Y-%m-%d} (release {self.id})"
 
     def promise_in_words(self, errors: str = "") -> str:
         """Whom it protects and how well: the part of `explain` that is true of whatever is computed from it.

@@ -1,6 +1,6 @@
 """Quantiles, in all or in each group: rising with the level, with intervals in value and errors in rank.
 
-Where the 95 % interval of a quantile is the whole clip, nothing is known of it: it is not a number, and `enough` is
+Where the 95% interval of a quantile is the whole clip, nothing is known of it: it is not a number, and `enough` is
 False, as for a mean. The rule reads the interval alone, which is made from what was published.
 """
 
@@ -29,7 +29,7 @@ def ranks_in_words(errors: Floats, levels: tuple[float, ...], why: str) -> str:
     most = 5
     listed = [f"{rounded(rows, 3)} rows at level {q:g}" for q, rows in zip(levels, errors, strict=True)]
     shown = ", ".join(listed) if len(listed) <= most else f"{rounded(float(errors.max()), 3)} rows at every level"
-    return f"95 % of the time the rank of a quantile is off by at most {shown}, beyond the rows of its own step: {why}."
+    return f"95% of the time the rank of a quantile is off by at most {shown}, beyond the rows of its own step: {why}."
 
 
 MAX_LEVELS_DRAWN = 5  # of one group
@@ -96,7 +96,7 @@ class QuantileRelease(Measure):
 
     @property
     def enough(self) -> NDArray[np.bool_]:
-        """Whether a quantile can be told: its 95 % interval is not the whole clip. Shaped like `values`.
+        """Whether a quantile can be told: its 95% interval is not the whole clip. Shaped like `values`.
 
         Without intervals nobody knows, and all are taken for known.
         """
@@ -155,7 +155,7 @@ class QuantileRelease(Measure):
         if not self.has_intervals:
             return f" No intervals were paid for: nothing is known of where a quantile lies between {least} and {most}."
         missing = int((~self.enough).sum())
-        whole = f"the 95 % interval is the whole clip, {least} to {most}"
+        whole = f"the 95% interval is the whole clip, {least} to {most}"
         if not missing:
             return ""
         if self.bins == 1:

@@ -147,7 +147,7 @@ def _reach(distribution: Distribution, confidence: float) -> float:
 class Quantiles(Reading):
     """Quantiles of steps of a clip: a row for each group, and a column for each level.
 
-    Where the 95 % interval is the whole clip, nothing is known of a quantile. The rule reads the interval alone, which
+    Where the 95% interval is the whole clip, nothing is known of a quantile. The rule reads the interval alone, which
     is made from what was published. column: whose quantiles they are; None: not known.
     """
 

@@ -17,7 +17,7 @@ The public ends. Every row adds a <= a1 above and b in [b0, b1] below, b0 >= 0. 
 u = a1/b1 otherwise, a <= a1 <= u b for each of them: so it is for the sums, and t <= u. (a1 > 0 and b0 = 0 have no such
 u: t may be any number then.) The lower end is the same of -a. Values and intervals are kept within both.
 
-Where the 95 % interval of the sum below reaches down to zero, a ratio says nothing: it is not a number, its interval
+Where the 95% interval of the sum below reaches down to zero, a ratio says nothing: it is not a number, its interval
 is all that the clips allow, and `enough` is False. The rule reads nothing that is not published.
 
 **Shares of a total**: what each bin has of the sum over all bins, from the noisy numbers of the bins alone.
@@ -93,7 +93,7 @@ class Ratio(Reading):
         return blocks[self.above].values.astype(np.float64), blocks[self.below].values.astype(np.float64)
 
     def reliable(self, blocks: Blocks) -> NDArray[np.bool_]:
-        """Whether the noisy sum below is larger than 95 % of its noise."""
+        """Whether the noisy sum below is larger than 95% of its noise."""
         noise = blocks[self.below].value_noise.distribution
         return np.asarray(self._sums(blocks)[1] > noise.half_width(ENOUGH_CONFIDENCE))
 
@@ -214,7 +214,7 @@ class Share(Reading):
         return (-values, -total) if turned else (values, total)
 
     def reliable(self, blocks: Blocks) -> NDArray[np.bool_]:
-        """Whether the noisy total is larger than 95 % of its noise. The same for all bins."""
+        """Whether the noisy total is larger than 95% of its noise. The same for all bins."""
         values, total = self._numbers(blocks)
         least = blocks[self.shared].value_noise.distribution.sum_half_width(values.size, ENOUGH_CONFIDENCE)
         return np.full(values.size, total > least)
@@ -269,7 +269,7 @@ class ShareRelease(Measure):
             return f"The shares are {TOO_FEW}: the noisy total is within its noise."
         low, high = self.interval(0.95)
         return (
-            f"95 % of the time a share lies between its low and its high, at most {rounded((high - low).max(), 3)} "
+            f"95% of the time a share lies between its low and its high, at most {rounded((high - low).max(), 3)} "
             "apart. Shares are of what was counted in the bins listed."
         )
 

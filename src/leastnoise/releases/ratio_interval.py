@@ -41,7 +41,7 @@ from leastnoise._support.validation import Floats
 from leastnoise.privacy.distributions import Distribution
 from leastnoise.privacy.noise_sums import RatioNoise
 
-PIECES = 128  # of [0, 1]: an h that is up to 0.5 % too large
+PIECES = 128  # of [0, 1]: an h that is up to 0.5% too large
 UNIT = np.linspace(0.0, 1.0, PIECES + 1)
 LONGER = 1 + 1 / PIECES  # the ratio of the ends of a piece beyond 1
 LAST = 2.0**30

@@ -180,8 +180,8 @@ class Release(Measure):
                 f"them too high on average. Their intervals allow for that. {self._others_in_words()}"
             ).strip()
         half, worst = self.distribution.half_width(0.95), self.distribution.half_width(0.95, max(1, self.bins))
-        every = f" All {self.bins:,} together are within {worst:,.4g}, with 95 % confidence." if self.bins != 1 else ""
-        return f"A published number is off by at most {half:,.4g}, 95 % of the time.{every}"
+        every = f" All {self.bins:,} together are within {worst:,.4g}, with 95% confidence." if self.bins != 1 else ""
+        return f"A published number is off by at most {half:,.4g}, 95% of the time.{every}"
 
     def _selection_in_words(self) -> str:
         if self.threshold is None:
@@ -198,7 +198,7 @@ class Release(Measure):
         if self.threshold is not None:
             return ""
         half = f"{self.distribution.half_width(0.95):.4g}"
-        many = "95 % are off" if self.bins != 1 else "with 95 % confidence off"
+        many = "95% are off" if self.bins != 1 else "with 95% confidence off"
         return f"; {many} by at most {half}"
 
     def _counted(self) -> str:

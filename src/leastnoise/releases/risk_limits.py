@@ -164,8 +164,8 @@ def moved_limit(
 ) -> float:
     """An upper limit for the root mean squared error of values that are `moved` (root mean square) from the noisy ones.
 
-    Proved for Gaussian noise without a grid. For Laplace noise the quantile is a gamma distribution's (at 97.5 % it
-    held 97.4 to 97.9 % of a million simulated sums of 1 to 1,000 squares); a grid is allowed for as in `fission_limit`.
+    Proved for Gaussian noise without a grid. For Laplace noise the quantile is a gamma distribution's (at 97.5% it
+    held 97.4 to 97.9% of a million simulated sums of 1 to 1,000 squares); a grid is allowed for as in `fission_limit`.
     """
     noise = NoiseOfLoss.of_vector(1.0, bins, mechanism)
     squares = 1 + math.sqrt(noise.spread) * noise.quantile(confidence)

@@ -175,7 +175,7 @@ def others_in_words(others: Total, confidence: float = 0.95) -> str:
     """The figure in a sentence."""
     return (
         f"Keys that do not show have about {others.value:,.0f} rows together, between {others.low:,.0f} and "
-        f"{others.high:,.0f} with {100 * confidence:.4g} % confidence."
+        f"{others.high:,.0f} with {100 * confidence:.4g}% confidence."
     )
 
 

@@ -11,7 +11,7 @@ lies in its own interval (Fieller's, as of a mean) with the rest of the confiden
 V of any theta in there are in the interval. L changes with theta only to second order around S/N, so that little is
 lost to the delta method where that is right; and nothing is assumed where it is not.
 
-Where the 95 % interval of the count reaches down to zero, the rows are too few to tell, as for a mean.
+Where the 95% interval of the count reaches down to zero, the rows are too few to tell, as for a mean.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Variance(Reading):
         return blocks[self.sum].numbers / self.span, blocks[self.squares].values.astype(np.float64)
 
     def reliable(self, blocks: Blocks) -> NDArray[np.bool_]:
-        """Whether the noisy count is larger than 95 % of its noise."""
+        """Whether the noisy count is larger than 95% of its noise."""
         return np.asarray(self.counts(blocks) > self._count_noise(blocks).half_width(ENOUGH_CONFIDENCE))
 
     def values(self, blocks: Blocks) -> Floats:

@@ -275,7 +275,7 @@ class SummaryRelease(Binned):
 
     def errors_in_words(self) -> str:
         """How far off the statistics are."""
-        return f"With 95 % confidence each, a value is off by at most: {'; '.join(map(self._error_in_words, self))}."
+        return f"With 95% confidence each, a value is off by at most: {'; '.join(map(self._error_in_words, self))}."
 
     def _error_in_words(self, name: str) -> str:
         """Of one statistic; where bins differ, that of the one in the middle and of the least accurate."""
@@ -293,7 +293,7 @@ class SummaryRelease(Binned):
         return f"{name} ±{typical} in a typical bin, ±{most} in the least accurate{missing}"
 
     def _columns(self) -> dict[str, Any]:
-        """Key columns; of each statistic its value, low and high (95 %)."""
+        """Key columns; of each statistic its value, low and high (95%)."""
         return self._shown_columns()
 
     def _shown_columns(

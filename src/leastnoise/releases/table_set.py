@@ -40,6 +40,7 @@ Table = tuple[str, ...]
 class TableSet(Promised, Spreadsheets, Mapping[Table, Any]):
     """Tables over some of the columns of one set of rows: a mapping of them by their columns."""
 
+    is_set = True
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
@@ -102,7 +103,7 @@ class TableSet(Promised, Spreadsheets, Mapping[Table, Any]):
         return Domain(table, tuple(self.axes[column] for column in table))
 
 
-class Cells(Frames):
+class Cells(Promised, Frames):
     """One table: a value for each cell of its domain."""
 
     __slots__ = ()
@@ -130,6 +131,10 @@ class Cells(Frames):
     def to_numpy(self) -> Any:
         """The values as an array with an axis a column."""
         return self.values.reshape(self.shape).copy()
+
+    def released_in_words(self) -> str:
+        """Which table it is, too."""
+        return f"{table_name(self.columns, self.provenance.labels)}, {Promised.released_in_words(self)}"
 
 
 def table_name(table: Table, labels: Mapping[str, str] = Frozen()) -> str:

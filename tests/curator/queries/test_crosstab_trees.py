@@ -211,7 +211,7 @@ def test_laplace_noise_from_expectation_to_file_and_page(tmp_path: Path, limits:
         np.testing.assert_array_equal(again[table].values, made[table].values)
         np.testing.assert_array_equal(again[table].interval().low, made[table].interval().low)
     assert "Laplace noise" in again.note
-    assert "95 %" in made.explain()
+    assert "95%" in made.explain()
     estimate = made.denoise()
     assert estimate["county"].values.min() >= 0
     summed = np.add.reduceat(estimate["county"].values, [0, 2, 4])
