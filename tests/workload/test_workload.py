@@ -96,7 +96,7 @@ def test_a_column_with_one_key_adds_nothing() -> None:
         (lambda: Workload({"age": 0}, ways=1), errors.InvalidParameter, "at least 1"),
         (lambda: Workload({"age": 2.5}, ways=1), errors.WrongType, "whole number"),
         (lambda: Workload({"age": 2**40}, ways=1), errors.BadDomain, "more than a table can have"),
-        (lambda: Workload({3: 2}, ways=1), errors.WrongType, "named by a text"),
+        (lambda: Workload({3: 2}, ways=1), errors.WrongType, "named by a string"),
         (lambda: Workload([("age", 2)], ways=1), errors.WrongType, "mapping"),
         (lambda: Workload(SIZES, ways=-1), errors.InvalidParameter, "at least 0"),
         (lambda: Workload(SIZES, ways=(5,)), errors.InvalidParameter, "from 0 to 4"),

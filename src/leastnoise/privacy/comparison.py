@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
@@ -46,9 +46,15 @@ class Row:
     std: float
     half_width: float
     half_width_all: float
-    variance_ratio: float
+    variance_ratio: float  # its variance over the least
     budget_cost: float  # mu^2
     note: str
+
+    @classmethod
+    def of(cls, mechanism: str, noise: Distribution, budget_cost: float, note: str, bins: int = 1) -> Row:
+        """Of noise with this distribution on so many numbers."""
+        half, every = noise.half_width(0.95), noise.half_width(0.95, bins)
+        return cls(mechanism, noise.std, half, every, 1.0, budget_cost, note)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +66,11 @@ class Comparison:
     epsilon: float
     delta: float
     bins: int
+
+    def __post_init__(self) -> None:
+        ratios = [row.std / min(each.std for each in self.rows) for row in self.rows]
+        rows = (replace(row, variance_ratio=ratio * ratio) for row, ratio in zip(self.rows, ratios, strict=True))
+        object.__setattr__(self, "rows", tuple(rows))
 
     @property
     def best(self) -> Row:
@@ -141,15 +152,9 @@ def compare(
     validation.check_norms(l1, l2)
     epsilon, delta = validation.number("epsilon", epsilon), validation.number("delta", delta)
     laplace_cost = _laplace_cost(l2, l1, epsilon, grid)
-    rows = _rows(l2, l1, epsilon, delta, bins, laplace_cost)
-    least = min(row.std for row in rows)
-    scaled = [
-        Row(**{**asdict(row), "variance_ratio": (row.std / least) * (row.std / least)})
-        for row in sorted(rows, key=lambda r: r.std)
-    ]
+    rows = sorted(_rows(l2, l1, epsilon, delta, bins, laplace_cost), key=lambda row: row.std)
     verdict = _verdict(l2, l1, l1_sensitivity is not None, epsilon, delta, bins, laplace_cost)
-    verdict += _worst_bin(scaled, bins)
-    return Comparison(tuple(scaled), verdict, epsilon, delta, bins)
+    return Comparison(tuple(rows), verdict + _worst_bin(rows, bins), epsilon, delta, bins)
 
 
 def _laplace_cost(l2: float, l1: float, epsilon: float, grid: float | None) -> float:
@@ -165,31 +170,23 @@ def _laplace_cost(l2: float, l1: float, epsilon: float, grid: float | None) -> f
 
 def _rows(l2: float, l1: float, epsilon: float, delta: float, bins: int, laplace_cost: float) -> list[Row]:
     def gaussian(name: str, sigma: float, note: str) -> Row:
-        cost = GaussianDP.of(sigma=sigma, sensitivity=l2).mu ** 2
-        return _row(name, Gaussian(sigma), bins, cost, note)
+        return Row.of(name, Gaussian(sigma), GaussianDP.of(sigma=sigma, sensitivity=l2).mu ** 2, note, bins)
 
     rows = [gaussian("gaussian", calibration.sigma(epsilon=epsilon, delta=delta, sensitivity=l2), "analytic, exact")]
     if epsilon == 0:
         return rows
     distribution = Laplace(baselines.laplace_scale(epsilon=epsilon, l1_sensitivity=l1))
-    rows.append(_row("laplace", distribution, bins, laplace_cost, f"delta = 0; L1 = {l1:.5g}"))
-    others: list[tuple[str, Callable[..., float], str]] = []
-    if epsilon >= baselines.LEAST_RENYI_EPSILON:
-        others.append(("renyi", baselines.renyi_sigma, "Renyi DP, tight conversion"))
-    others += [
-        ("zcdp", baselines.zcdp_sigma, "zCDP, textbook conversion"),
+    rows.append(Row.of("laplace", distribution, laplace_cost, f"delta = 0; L1 = {l1:.5g}", bins))
+    others: list[tuple[str, Callable[..., float], str, bool]] = [
+        ("renyi", baselines.renyi_sigma, "Renyi DP, tight conversion", epsilon >= baselines.LEAST_RENYI_EPSILON),
+        ("zcdp", baselines.zcdp_sigma, "zCDP, textbook conversion", True),
+        ("classical", baselines.classical_sigma, "Theorem 1, for epsilon < 1 only", epsilon < 1),
     ]
-    if epsilon < 1:
-        others.append(("classical", baselines.classical_sigma, "Theorem 1, for epsilon < 1 only"))
     return rows + [
-        gaussian(name, route(epsilon=epsilon, delta=delta, sensitivity=l2), note) for name, route, note in others
+        gaussian(name, route(epsilon=epsilon, delta=delta, sensitivity=l2), note)
+        for name, route, note, applies in others
+        if applies
     ]
-
-
-def _row(name: str, distribution: Distribution, bins: int, cost: float, note: str) -> Row:
-    return Row(
-        name, distribution.std, distribution.half_width(0.95), distribution.half_width(0.95, bins), 1.0, cost, note
-    )
 
 
 def _verdict(l2: float, l1: float, known: bool, epsilon: float, delta: float, bins: int, laplace_cost: float) -> str:

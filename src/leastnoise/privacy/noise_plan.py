@@ -17,6 +17,7 @@ from leastnoise._support import validation
 from leastnoise._support.validation import Number
 from leastnoise.privacy import calibration
 from leastnoise.privacy.guarantees import ApproxDP, GaussianDP, PureDP
+from leastnoise.privacy.unit_cost import UnitCost
 
 Mechanism = Literal["gaussian", "laplace"]
 Choice = Literal["auto", "gaussian", "laplace", "exponential"]  # the last one: of quantiles alone
@@ -167,15 +168,27 @@ class NoisePlanner(Protocol[Plan]):
 
 
 class JointPlanner(ABC, Generic[Plan]):
-    """What planners share whose blocks have noise of their own: what a promise buys, and that no sigma says enough."""
+    """What planners share whose blocks have noise of their own: what a promise buys, what a budget pays, and that no
+    sigma says enough."""
 
     __slots__ = ()
     explains: ClassVar[bool] = False
     what: ClassVar[str]  # has noise of its own
 
+    @property
+    @abstractmethod
+    def unit_cost(self) -> UnitCost[Any]:
+        """What one unit costs."""
+
     @abstractmethod
     def gaussian(self, mu_squared: Fraction) -> Plan:
         """Gaussian noise of which one unit costs at most this."""
+
+    def price(self, plan: Plan) -> Fraction:
+        """mu^2, rounded up: of Gaussian noise that of the guarantee that is published."""
+        if isinstance(plan.guarantee, GaussianDP):
+            return Fraction(plan.guarantee.mu) ** 2
+        return self.unit_cost.laplace_mu_squared(plan.scales)
 
     def promised(self, epsilon: Number, delta: Number) -> Plan:
         """Gaussian noise that keeps this promise."""
@@ -191,12 +204,6 @@ class JointPlanner(ABC, Generic[Plan]):
             value=sigma,
             example={"epsilon": 1, "delta": 1e-6},
         )
-
-
-def published_mu_squared(plan: NoisePlan) -> Fraction:
-    """mu^2 of the guarantee that is published: of Gaussian noise."""
-    assert isinstance(plan.guarantee, GaussianDP)
-    return Fraction(plan.guarantee.mu) ** 2
 
 
 def check_scale(scale: float, mechanism: Mechanism, cure: str) -> None:

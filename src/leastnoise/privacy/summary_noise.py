@@ -27,7 +27,6 @@ from leastnoise.privacy.noise_plan import (
     NoisePlan,
     check_scale,
     compared_in_words,
-    published_mu_squared,
 )
 from leastnoise.privacy.sensitivity import Limits
 from leastnoise.privacy.unit_cost import BinComponents, Component, least_noise
@@ -72,12 +71,6 @@ class StatisticsPlanner(JointPlanner[NoisePlan]):
         rough = {part.name: part.largest / sizes[part.name] for part in self.parts}
         scales, cost = least_noise(self.unit_cost.epsilon, rough, Fraction(spend), power=1)
         return self._plan("laplace", scales, cost, PureDP(round_up(cost), self.neighbours), 0.0)
-
-    def price(self, plan: NoisePlan) -> Fraction:
-        """mu^2, rounded up."""
-        if plan.mechanism == "gaussian":
-            return published_mu_squared(plan)
-        return self.unit_cost.laplace_mu_squared(plan.scales)
 
     def _plan(
         self,

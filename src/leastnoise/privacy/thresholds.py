@@ -526,8 +526,7 @@ def compare(
         _options(epsilon, delta, limits, neighbours, "auto", inflation), key=lambda each: loss(each, inflation)
     )
     found = [each.wider(inflation.of(each.mechanism)) for each in alone]
-    least = min(each.distribution.std for each in found)
-    rows = tuple(_row(each, one, least, limits, neighbours) for each, one in zip(found, alone, strict=True))
+    rows = [_row(each, one, limits, neighbours) for each, one in zip(found, alone, strict=True)]
     told = [
         f"{each.mechanism.capitalize()} noise shows bins from {each.at_least} on, with a standard deviation of "
         f"{each.distribution.std:.3g}"
@@ -539,26 +538,17 @@ def compare(
     normal = next(row for row in rows if row.mechanism == "gaussian")
     if rows[0] is not normal and protects_alone(GaussianDP(math.sqrt(normal.budget_cost)), PureDP(spent)):
         verdict = f"Use Gaussian noise: at this epsilon Laplace noise protects nobody in practice. {'; '.join(told)}."
-    return Comparison(rows, verdict, spent, chance, 1)
+    return Comparison(tuple(rows), verdict, spent, chance, 1)
 
 
-def _row(found: KeySelection, alone: KeySelection, least: float, limits: Limits, neighbours: Neighbours) -> Row:
+def _row(found: KeySelection, alone: KeySelection, limits: Limits, neighbours: Neighbours) -> Row:
     """The noise of the counts, and what one count alone that costs as much as all would cost."""
-    noise = found.distribution
     norms = of_sum(limits, low=0, high=1, bins=None, neighbours=neighbours)
     if alone.mechanism == "gaussian":
         cost = GaussianDP.of(sigma=alone.scale, sensitivity=norms.l2, neighbours=neighbours).mu ** 2
     else:
         cost = PureDP(math.nextafter(norms.l1 / alone.scale, math.inf), neighbours).to_gaussian().mu ** 2
-    return Row(
-        mechanism=found.mechanism,
-        std=noise.std,
-        half_width=noise.half_width(0.95),
-        half_width_all=noise.half_width(0.95),
-        variance_ratio=(noise.std / least) ** 2,
-        budget_cost=cost,
-        note=f"shows from {found.at_least} on",
-    )
+    return Row.of(found.mechanism, found.distribution, cost, f"shows from {found.at_least} on")
 
 
 @dataclass(frozen=True, slots=True)

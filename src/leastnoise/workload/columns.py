@@ -25,9 +25,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from leastnoise._support.validation import Floats
 from leastnoise.workload.optimal_weights import Kind, OrderedQuestions
 
-Floats = NDArray[np.float64]
+Table = tuple[str, ...]
 Sums = Literal["cells", "prefix"]  # along one column: every key, or the first 1, 2 ... n keys
 
 

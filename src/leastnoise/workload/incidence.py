@@ -21,15 +21,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leastnoise._support.validation import Floats
 from leastnoise.domain import Orbits, TreeShape, orbits
-from leastnoise.workload.columns import PlanFactors
+from leastnoise.workload.columns import PlanFactors, Table
 
 if TYPE_CHECKING:
     from leastnoise.workload.tables import Workload
 
 Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Table = tuple[str, ...]
 MOST_PAIRS = 2**25  # of a table and a residual in it: a gigabyte of indices and factors
 _DENSE = 2**26
 _orbits = functools.lru_cache(maxsize=8)(orbits)

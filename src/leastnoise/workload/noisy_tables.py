@@ -34,13 +34,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise._support import validation
+from leastnoise._support.validation import Floats
 from leastnoise.privacy.distributions import Gaussian, Laplace, normal_reach
 from leastnoise.privacy.noise_plan import Mechanism
 from leastnoise.privacy.noise_sums import Draws, laplace_bounds, laplace_half_width
-from leastnoise.workload.columns import AxisSums
-from leastnoise.workload.incidence import Floats, informs, subsets
+from leastnoise.workload.columns import AxisSums, Table
+from leastnoise.workload.incidence import informs, subsets
 from leastnoise.workload.table_errors import Rectangle, Sum, TableErrors, combined, over_keys, rectangle
-from leastnoise.workload.tables import Table, Workload
+from leastnoise.workload.tables import Workload
 
 Keys: TypeAlias = Mapping[str, frozenset[int]]  # of the columns that are not summed whole
 MOST_WORK = 2e7  # coefficients for the intervals of one table along a tree: beyond, `noise_sums.laplace_bounds`

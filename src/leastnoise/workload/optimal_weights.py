@@ -58,11 +58,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leastnoise import errors
 from leastnoise._support import progress
+from leastnoise._support.validation import Floats
 
-Floats = NDArray[np.float64]
 Kind = Literal["prefix", "ranges"]
 KINDS: tuple[Kind, ...] = ("prefix", "ranges")
 MAX_ORDERED_KEYS = 2**16  # of one column
@@ -71,6 +71,17 @@ STEPS = 400
 POINTS = 32  # of the quadrature
 _COARSEST = 32
 _BLOCK = 128  # keys whose entries are computed one by one; the others are products of matrices
+
+
+def check_keys(what: str, keys: int, parameter: str, value: object) -> None:
+    """Refuse a column of more ordered keys than cumulative sums and ranges go up to."""
+    if keys > MAX_ORDERED_KEYS:
+        raise errors.BadDomain(
+            f"{what} has {keys:,} keys, and cumulative sums and ranges go up to {MAX_ORDERED_KEYS:,}. "
+            "Use coarser keys.",
+            parameter=parameter,
+            value=value,
+        )
 
 
 @dataclass(frozen=True)

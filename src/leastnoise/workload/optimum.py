@@ -56,8 +56,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from leastnoise._support.validation import Floats
 from leastnoise.domain import Orbits
-from leastnoise.workload.incidence import Floats, Incidence, Integers
+from leastnoise.workload.incidence import Incidence, Integers
 from leastnoise.workload.tree_least_squares import level_means
 
 GAP = 1e-9  # where the search ends

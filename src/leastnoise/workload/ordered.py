@@ -41,11 +41,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise.workload.columns import AxisSums, ColumnStrategy, Floats, PlanFactors
+from leastnoise._support.validation import Floats
+from leastnoise.workload.columns import AxisSums, ColumnStrategy, PlanFactors
 from leastnoise.workload.optimal_weights import (
-    MAX_ORDERED_KEYS,
     Kind,
     OrderedQuestions,
+    check_keys,
     information,
     lower_bound,
     optimal_weights,
@@ -490,13 +491,7 @@ def range_strategy(keys: int, *, bits: int = BITS) -> IntegerStrategy:
 def _strategy(kind: Kind, keys: int, bits: int) -> IntegerStrategy:
     if not 4 <= bits <= 24:
         raise errors.InvalidParameter("bits must be from 4 to 24.", parameter="bits", value=bits)
-    if keys > MAX_ORDERED_KEYS:
-        raise errors.BadDomain(
-            f"There are {keys:,} ordered keys; cumulative sums and ranges go up to {MAX_ORDERED_KEYS:,}. Use coarser "
-            "keys.",
-            parameter="keys",
-            value=keys,
-        )
+    check_keys("A strategy", keys, "keys", keys)
     questions = OrderedQuestions(kind, keys)
     if keys > MAX_KEYS:
         return IntegerStrategy(LongColumn(questions, root_coefficients(keys, bits), bits))

@@ -24,10 +24,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from leastnoise._support.validation import Floats
 from leastnoise.workload.columns import ColumnStrategy, PlainColumn
+from leastnoise.workload.columns import Table as Table
 
-Table = tuple[str, ...]
-Floats = NDArray[np.float64]
 CLAMP = 2**62
 
 

@@ -43,14 +43,15 @@ from typing import Any
 import numpy as np
 
 from leastnoise._support import validation
-from leastnoise._support.validation import Number
+from leastnoise._support.validation import Floats, Number
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.unit_cost import least_noise
-from leastnoise.workload.incidence import Floats, Incidence, informs
+from leastnoise.workload.columns import Table
+from leastnoise.workload.incidence import Incidence, informs
 from leastnoise.workload.noisy_tables import NoisyTables
 from leastnoise.workload.optimum import Means, last_measured, means_of
 from leastnoise.workload.strategy import Weights, table_weights
-from leastnoise.workload.tables import Table, Workload
+from leastnoise.workload.tables import Workload
 
 STEPS = 500
 FEW = 40  # tables asked for: up to here subsets are candidates

@@ -30,16 +30,15 @@ import numpy as np
 
 from leastnoise import errors
 from leastnoise._support import progress, validation
-from leastnoise._support.validation import Number
+from leastnoise._support.validation import Floats, Number
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.unit_cost import least_noise
-from leastnoise.workload.columns import ColumnStrategy, PlanFactors
-from leastnoise.workload.incidence import Floats
+from leastnoise.workload.columns import ColumnStrategy, PlanFactors, Table
 from leastnoise.workload.optimal_weights import OrderedQuestions
 from leastnoise.workload.optimum import Optimum, least_largest, weighted_sum
 from leastnoise.workload.ordered import BITS, MAX_KEYS, long_column, ordered_column, real_factors
 from leastnoise.workload.table_errors import TableErrors
-from leastnoise.workload.tables import Table, Workload
+from leastnoise.workload.tables import Workload
 
 Weights = Literal["tables", "cells", "worst"] | Mapping[Any, Number]
 WORDS = ("tables", "cells", "worst")

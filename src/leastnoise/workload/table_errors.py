@@ -26,10 +26,11 @@ from typing import TypeAlias
 import numpy as np
 
 from leastnoise import errors
-from leastnoise.workload.columns import AxisSums
-from leastnoise.workload.incidence import Floats, subsets
+from leastnoise._support.validation import Floats
+from leastnoise.workload.columns import AxisSums, Table
+from leastnoise.workload.incidence import subsets
 from leastnoise.workload.optimum import means_of
-from leastnoise.workload.tables import Table, Workload
+from leastnoise.workload.tables import Workload
 from leastnoise.workload.tree_least_squares import TreeFit
 
 Positions: TypeAlias = int | Iterable[int]  # of keys on an axis

@@ -14,7 +14,6 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,12 +21,13 @@ from numpy.typing import NDArray
 
 from leastnoise import errors
 from leastnoise._support import validation
-from leastnoise._support.validation import Number
+from leastnoise._support.immutable import Frozen
+from leastnoise._support.validation import Floats, Number
 from leastnoise.domain import TreeShape
 from leastnoise.privacy.neighbours import Neighbours
-from leastnoise.workload.columns import ColumnStrategy, PlainColumn, PlanFactors
-from leastnoise.workload.incidence import MOST_PAIRS, Floats, Incidence, Integers, TableRows, incidence
-from leastnoise.workload.optimal_weights import KINDS, MAX_ORDERED_KEYS, Kind
+from leastnoise.workload.columns import ColumnStrategy, PlainColumn, PlanFactors, Table
+from leastnoise.workload.incidence import MOST_PAIRS, Incidence, Integers, TableRows, incidence
+from leastnoise.workload.optimal_weights import Kind, check_keys
 from leastnoise.workload.residuals import block_integers, spread_blocks
 from leastnoise.workload.unit_cost import TableBlocks
 
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from leastnoise.workload.noisy_tables import NoisyTables
     from leastnoise.workload.strategy import Strategy, Weights
 
-Table = tuple[str, ...]
 ROOT = TreeShape(())  # of a root alone
 FINENESS = 2**10  # at least so many whole steps a row in every block along a tree
 
@@ -80,11 +79,11 @@ class Workload:
         levels: Sequence[str] = (),
         shape: TreeShape = ROOT,
     ) -> None:
-        self.sizes: Mapping[str, int] = MappingProxyType(_checked_sizes(sizes))
+        self.sizes: Mapping[str, int] = Frozen(_checked_sizes(sizes))
         self.levels, self.shape = tuple(levels), shape
         if [self.sizes.get(name) for name in self.levels] != list(shape.sizes[1:]):
             raise errors.BadDomain("every level of a tree is a column with as many keys as it has nodes.")
-        self.asked: Mapping[str, Kind] = MappingProxyType(checked_sums(self.sizes, cumulative, ranges))
+        self.asked: Mapping[str, Kind] = Frozen(checked_sums(self.sizes, cumulative, ranges))
         for name in self.asked:
             if name in self.levels:
                 raise errors.InvalidParameter(
@@ -92,7 +91,7 @@ class Workload:
                     parameter="cumulative" if self.asked[name] == "prefix" else "ranges",
                     value=name,
                 )
-        self.strategies: Mapping[str, ColumnStrategy] = MappingProxyType({})
+        self.strategies: Mapping[str, ColumnStrategy] = Frozen()
         self.known_strategies: dict[bytes, Mapping[str, ColumnStrategy]] = {}  # by weights, once they were found
         self.known_shares: dict[tuple[Any, ...], dict[Table, float]] = {}  # of plain tables, by what makes them best
         if (ways is None) == (tables is None):
@@ -142,7 +141,7 @@ class Workload:
             if self.sizes.get(name) != strategy.size or not strategy.null_vector.any():  # (of a column alone v = 0)
                 raise errors.InvalidParameter(f'The strategy of "{name}" is not for its keys.', parameter="strategies")
         made = copy.copy(self)
-        made.strategies = MappingProxyType(dict(strategies))
+        made.strategies = Frozen(strategies)
         made.known_strategies, made.known_shares = {}, {}
         made._columns = made._all_columns()
         made.incidence = made.incidence_with({})
@@ -454,10 +453,6 @@ class Workload:
     def __hash__(self) -> int:
         return hash((tuple(self.sizes.items()), len(self.incidence.cells)))
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        asked, strategies = dict(self.asked), dict(self.strategies)
-        return _remade, (dict(self.sizes), self.tables, asked, strategies, self.levels, self.shape)
-
     @cached_property
     def _place(self) -> dict[str, int]:
         return {name: i for i, name in enumerate(self.sizes)}
@@ -518,30 +513,14 @@ class Workload:
         return TableRows(rows, place, level)
 
 
-def _remade(
-    sizes: dict[str, int],
-    tables: tuple[Table, ...],
-    asked: Mapping[str, Kind],
-    strategies: Mapping[str, ColumnStrategy],
-    levels: Table,
-    shape: TreeShape,
-) -> Workload:
-    by_kind = {kind: [name for name, sums in asked.items() if sums == kind] for kind in KINDS}
-    prefix, ranges = by_kind["prefix"], by_kind["ranges"]
-    made = Workload(sizes, tables=tables, cumulative=prefix, ranges=ranges, levels=levels, shape=shape)
-    return made.with_strategies(strategies) if strategies else made
-
-
 def _checked_sizes(sizes: Mapping[str, int]) -> dict[str, int]:
     if not isinstance(sizes, Mapping):
-        raise errors.WrongType(
-            f"sizes must be a mapping of names to numbers of keys. Got {type(sizes).__name__} instead.",
-            parameter="sizes",
-            example={"sizes": {"age": 100, "sex": 2}},
+        raise errors.WrongType.must(
+            "sizes", "be a mapping of names to numbers of keys", sizes, example={"sizes": {"age": 100, "sex": 2}}
         )
     for name in sizes:
         if not isinstance(name, str):
-            raise errors.WrongType(f"A column is named by a text. Got {name!r} instead.", parameter="sizes", value=name)
+            raise errors.WrongType.must("A column", "be named by a string", name, parameter="sizes")
     checked = {name: validation.integer(f'The size of "{name}"', size) for name, size in sizes.items()}
     for name, size in checked.items():
         if size >= 2**31:
@@ -556,12 +535,8 @@ def checked_ways(ways: int | Sequence[int], columns: int) -> list[int]:
         return list(range(min(validation.integer("ways", ways, least=0), columns) + 1))
     orders = sorted({validation.integer("ways", order, least=0) for order in orders})
     if not orders or orders[-1] > columns:
-        raise errors.InvalidParameter(
-            f"ways must name numbers of columns from 0 to {columns}, of which there are so many. Got {ways!r} instead.",
-            parameter="ways",
-            value=ways,
-            example=[{"ways": 2}, {"ways": (2,)}],
-        )
+        rule = f"name numbers of columns from 0 to {columns}, of which there are so many"
+        raise errors.InvalidParameter.must("ways", rule, ways, example=[{"ways": 2}, {"ways": (2,)}])
     return orders
 
 
@@ -571,26 +546,13 @@ def checked_sums(sizes: Mapping[str, int], cumulative: Iterable[str], ranges: It
     sizes: how many keys each column has. cumulative, ranges: names of columns.
     """
     found: dict[str, Kind] = {}
-    kinds: tuple[tuple[str, Iterable[str], Kind], ...] = (
-        ("cumulative", cumulative, "prefix"),
-        ("ranges", ranges, "ranges"),
-    )
+    kinds: tuple[tuple[str, Any, Kind], ...] = (("cumulative", cumulative, "prefix"), ("ranges", ranges, "ranges"))
     for parameter, names, kind in kinds:
         if isinstance(names, str) or not isinstance(names, Iterable):
-            raise errors.WrongType(
-                f"{parameter} must be a list of columns. Got {names!r} instead.",
-                parameter=parameter,
-                value=names,
-                example={parameter: ["age"]},
-            )
+            raise errors.WrongType.must(parameter, "be a list of columns", names, example={parameter: ["age"]})
         for name in names:
             if not isinstance(name, str):
-                raise errors.WrongType(
-                    f"{parameter} must be names of columns. Got {name!r} instead.",
-                    parameter=parameter,
-                    value=name,
-                    example={parameter: ["age"]},
-                )
+                raise errors.WrongType.must(parameter, "be names of columns", name, example={parameter: ["age"]})
             if name not in sizes:
                 raise errors.UnknownColumn(
                     f'{parameter} names "{name}", and no table that is asked for has that column. The columns of the '
@@ -606,13 +568,7 @@ def checked_sums(sizes: Mapping[str, int], cumulative: Iterable[str], ranges: It
                     parameter=parameter,
                     value=name,
                 )
-            if sizes[name] > MAX_ORDERED_KEYS:
-                raise errors.BadDomain(
-                    f'"{name}" has {sizes[name]:,} keys, and cumulative sums and ranges within a set of tables go up '
-                    f"to {MAX_ORDERED_KEYS:,}. Use coarser keys.",
-                    parameter=parameter,
-                    value=name,
-                )
+            check_keys(f'"{name}"', sizes[name], parameter, name)
             if sizes[name] > 1:
                 found[name] = kind
     return found

@@ -32,16 +32,16 @@ from leastnoise.privacy.noise_plan import (
     NoisePlan,
     check_scale,
     compared_in_words,
-    published_mu_squared,
 )
 from leastnoise.privacy.unit_cost import least_noise
+from leastnoise.workload.columns import Table
 from leastnoise.workload.noisy_tables import NoisyTables
 from leastnoise.workload.ordered import MAX_KEYS
 from leastnoise.workload.shares import laplace_tables
 from leastnoise.workload.strategy import Weights, integer_scales, table_weights
 from leastnoise.workload.tables import Workload
+from leastnoise.workload.unit_cost import TableBlocks
 
-Table = tuple[str, ...]
 MAX_PLAIN_TABLES = 200  # beyond, Laplace noise on each has several times the error, and is not tried
 MOST_COMPARED = 1000  # tables: beyond, it is not even compared
 TOO_WIDE = "Use coarser keys, a larger epsilon, or fewer rows of a unit."
@@ -107,6 +107,11 @@ class TablesPlanner(JointPlanner[TablesNoise]):
         """Whether "auto" may take Laplace noise."""
         return len(self.workload.tables) <= MAX_PLAIN_TABLES
 
+    @property
+    def unit_cost(self) -> TableBlocks:
+        """What one unit costs in plain tables."""
+        return self.workload.unit_cost(self.row_size, self.neighbours)
+
     def gaussian(self, mu_squared: Fraction) -> TablesNoise:
         """As little Gaussian noise as costs one unit at most this, in the proportions that are best for the weights."""
         strategy = self.workload.optimize(weights=self.weights)
@@ -123,7 +128,7 @@ class TablesPlanner(JointPlanner[TablesNoise]):
         check_scale(size / spend if spend else 0.0, "laplace", TOO_WIDE)  # no table has less noise than that
         made = laplace_tables(self.workload, epsilon=epsilon, weights=self.weights, weight=size, neighbours=side)
         check_scale(max(made.scales.values()), "laplace", TOO_WIDE)
-        paid = self.workload.unit_cost(size, side).epsilon(made.scales)
+        paid = self.unit_cost.epsilon(made.scales)
         return self._plan(made, paid, PureDP(float(paid), side), delta=0.0)
 
     def _plan(self, made: NoisyTables, paid: Fraction, guarantee: GaussianDP | PureDP, **more: Any) -> TablesNoise:
@@ -137,12 +142,6 @@ class TablesPlanner(JointPlanner[TablesNoise]):
             guarantee=guarantee,
             **more,
         )
-
-    def price(self, plan: TablesNoise) -> Fraction:
-        """mu^2, rounded up."""
-        if plan.mechanism == "gaussian":
-            return published_mu_squared(plan)
-        return self.workload.unit_cost(self.row_size, self.neighbours).laplace_mu_squared(plan.scales)
 
     def compare(self, *, epsilon: Number, delta: Number, step: float) -> Comparison:
         """Every way to keep (epsilon, delta) for these tables, the one of least error first.
@@ -164,26 +163,18 @@ class TablesPlanner(JointPlanner[TablesNoise]):
         more = [f"{each.error / best.error:.4g} times that with {NOTES[each.mechanism]}" for each in others]
         verdict = f"Least error: {NOTES[best.mechanism]} ({best.mechanism})."
         verdict += f" The error is {'; '.join(more)}." if more else ""
-        rows = tuple(_row(each, best.error, step) for each in (best, *others))
+        rows = tuple(_row(each, step) for each in (best, *others))
         return Comparison(rows, verdict, spend, float(delta), self.workload.cells)
 
 
-def _row(plan: TablesNoise, least: float, step: float) -> Row:
+def _row(plan: TablesNoise, step: float) -> Row:
     workload, guarantee = plan.workload, plan.guarantee
     made = NoisyTables(workload, plan.scales, plan.mechanism)
     worst = workload.tables[int(np.argmax(made.table_variances))]
     one, every = (step * made.cell_half_width(worst, confidence=0.95, bins=bins) for bins in (1, workload.cells))
     # of Laplace noise the mu^2 of the Gaussian curve below its epsilon
     squared = guarantee.to_gaussian().mu ** 2 if isinstance(guarantee, PureDP) else float(plan.cost)
-    return Row(
-        mechanism=plan.mechanism,
-        std=step * plan.error,
-        half_width=one,
-        half_width_all=every,
-        variance_ratio=(plan.error / least) ** 2,
-        budget_cost=squared,
-        note=NOTES[plan.mechanism],
-    )
+    return Row(plan.mechanism, step * plan.error, one, every, 1.0, squared, NOTES[plan.mechanism])
 
 
 def weighted_error(made: NoisyTables, weights: Weights) -> float:

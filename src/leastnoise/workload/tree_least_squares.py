@@ -29,9 +29,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastnoise._support.validation import Floats
 from leastnoise.domain import TreeShape
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

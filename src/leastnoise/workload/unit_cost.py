@@ -65,12 +65,11 @@ from leastnoise._support import validation
 from leastnoise.privacy.calibration import proof
 from leastnoise.privacy.gaussian_price import step_prices
 from leastnoise.privacy.neighbours import Neighbours, check_neighbours
+from leastnoise.workload.columns import ColumnStrategy, Table
 
 if TYPE_CHECKING:
-    from leastnoise.workload.columns import ColumnStrategy
     from leastnoise.workload.tables import Workload
 
-Table = tuple[str, ...]
 MOST_TYPES = 2**20
 _BITS = 256
 _Quotient = tuple[int, float]  # the product of the norms of a block's columns, and sigma

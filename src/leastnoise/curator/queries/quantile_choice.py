@@ -128,10 +128,9 @@ def compared(asked: Quantile, *, epsilon: Number, delta: Number) -> Comparison:
         with suppress(errors.OutOfRange):  # too wide to be drawn
             rows.append(_row(asked, name, choose(asked, request)))
     rows.sort(key=lambda row: row.std)
-    scaled = tuple(replace(row, variance_ratio=(row.std / rows[0].std) ** 2) for row in rows)
     return Comparison(
-        scaled,
-        _verdict(scaled, asked.judged_rows),
+        tuple(rows),
+        _verdict(rows, asked.judged_rows),
         validation.number("epsilon", epsilon),
         0.0 if pure else validation.number("delta", delta),
         len(asked.levels) * asked.ranks.groups,
