@@ -99,10 +99,9 @@ def test_where_python_fails_the_next_attempt_goes_by_sql(
 def test_rows_are_sorted_after_they_were_sent(both: tuple[Table, Table], monkeypatch: pytest.MonkeyPatch) -> None:
     """The loop is right only where a unit is one run of one partition: so says Spark's plan."""
     query = both[1].histogram("bin", keys=range(BINS), max_rows=5)
-    named = query._named()  # type: ignore[attr-defined]
     engine: Any = both[1]._data.engine
     monkeypatch.setattr(keeping, "MANY_ROWS", 0)
-    with keeping.kept(query._coded(named), query._rule(named.unit), engine) as kept:  # type: ignore[attr-defined]
+    with keeping.kept(*query._content(), engine) as kept:  # type: ignore[attr-defined]
         plan = engine._frames[kept.get_name()]._jdf.queryExecution().executedPlan().toString()
     steps = re.findall(r"Exchange hashpartitioning|Sort|MapInArrow|Exchange", plan)
     assert steps[:3] == ["MapInArrow", "Sort", "Exchange hashpartitioning"], plan

@@ -198,10 +198,12 @@ def _values(query: Query, named: NamedRows) -> dict[str, int]:
     """Values that are missing, and values beyond the clip, among rows with a unit."""
     numbers: dict[str, ir.Value] = {}
     rows = named.rows
-    for called, name in zip(query._missing_in_words(), named.columns, strict=True):
-        numbers[called] = is_missing(rows[name]).sum()
+    facts = query._facts()
+    called = facts.missing or [f"rows with no {column}" for column in query.columns]
+    for words, name in zip(called, named.columns, strict=True):
+        numbers[words] = is_missing(rows[name]).sum()
     names = dict(zip((*query.by, *query.columns), (*named.by, *named.columns), strict=True))
-    for clip in query._values_left_out():
+    for clip in facts.left_out:
         if clip.kind != "clip":
             continue
         ((column,), (low, high)) = clip.columns, clip.numbers
@@ -239,7 +241,7 @@ def _limited(query: Query) -> dict[str, int]:
         units,
         {"rows in the bins, with unit and value": units["_rows"].sum(), "units of these": units.count(), **crowded},
     )
-    if not query._limits_leave_out:
+    if not query._facts().limits_leave_out:
         return numbers
     kept = data.engine.fetch(_kept(query, units))["kept"][0].as_py()
     total = numbers["rows in the bins, with unit and value"]

@@ -166,7 +166,7 @@ def test_steps_that_are_read_in_parts_add_up() -> None:
     frame = pd.DataFrame({"who": range(60), "age": [who % 7 for who in range(60)]})
     query: Any = ln.table(frame, unit="who").quantile("age", 0.5, clip=(0, 8), bins=8, max_rows=1)
     part = pa.table({"bin": [0, 0], "step": [0, 3], "rows": [2, 1]})
-    found = query.fine._integers([part, part]) if hasattr(query, "fine") else query._integers([part, part])
+    found = query._integers(pa.concat_tables([part, part]))
     assert (found.indices.tolist(), found.values.tolist()) == ([0, 3], [4, 2])
 
 

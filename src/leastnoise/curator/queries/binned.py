@@ -5,25 +5,24 @@ A row is coded as integers: its bin, and the code of each value that is read of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+import ibis
+import ibis.expr.types as ir
+import pyarrow as pa
 
 from leastnoise.curator.engines.engine import unique
 from leastnoise.curator.queries.options import left_out_by_domain
-from leastnoise.curator.queries.query import NamedRows, Query
-from leastnoise.curator.rows import keeping, priorities
+from leastnoise.curator.queries.query import Facts, NamedRows, Query
+from leastnoise.curator.rows import priorities
 from leastnoise.curator.rows.keeping import Rule
 from leastnoise.curator.rows.placing import place_rows
 from leastnoise.curator.rows.totals import Aggregate, to_dense, to_int64
 from leastnoise.domain import Axis, Domain
 from leastnoise.privacy import sensitivity as sensitivities
 from leastnoise.privacy.sensitivity import Sensitivity
-from leastnoise.releases.left_out import LeftOut
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
-    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
@@ -52,19 +51,16 @@ class BinnedQuery(Query):
         """Of counts."""
         return sensitivities.of_sum(self.limits, low=0, high=1, bins=self._bins.size, neighbours=self.neighbours)
 
-    def _values_left_out(self) -> Sequence[LeftOut]:
-        return left_out_by_domain(self._bins)
-
-    def _subject(self) -> str:
-        return "rows"
+    def _facts(self) -> Facts:
+        return Facts(subject="rows", left_out=left_out_by_domain(self._bins), bins=self._bins.size)
 
     @property
     def _axes(self) -> Mapping[str, Axis]:
         return dict(zip(self._bins.names, self._bins.axes, strict=True))
 
     def _countable(self) -> tuple[ir.Table, tuple[str, ...]]:
-        named = self._named()
-        return self._coded(named), named.unit
+        rows, rule = self._content()
+        return rows, rule.unit
 
     @property
     def _codes(self) -> tuple[str, ...]:
@@ -76,21 +72,16 @@ class BinnedQuery(Query):
         """Whether it is a question which rows of a unit are kept: where all are alike, their number is enough."""
         return self._bins.size > 1 or bool(self._codes)
 
-    def _coded(self, named: NamedRows) -> ir.Table:
-        """Unit, bin and codes of every row that is inside the domain and has a value."""
+    def _content(self) -> tuple[ir.Table, Rule]:
+        """Unit, bin and codes of every row that is inside the domain and has a value, and which of these are kept."""
+        named = self._named()
         domain = replace(self._bins, names=named.by) if self._bins.names else self._bins
         rows = self._with_codes(place_rows(named.rows, domain, name="bin"), named)
         rows = priorities.with_unit_word(rows, named.unit, self._data.engine)
         narrow = "int32" if self._bins.size <= 2**31 else "int64"  # a sort takes as long as its columns are wide
-        return rows.select(*named.unit, "_unit", *self._codes, bin=rows["bin"].cast(narrow))
-
-    def _with_codes(self, rows: ir.Table, named: NamedRows) -> ir.Table:
-        return rows
-
-    def _rule(self, unit: tuple[str, ...]) -> Rule:
-        """Which of these rows are kept."""
-        return Rule(
-            unit=unit,
+        rows = rows.select(*named.unit, "_unit", *self._codes, bin=rows["bin"].cast(narrow))
+        rule = Rule(
+            unit=named.unit,
             bin=("bin",),
             codes=self._codes,
             keep=("bin", *self._codes),
@@ -98,37 +89,26 @@ class BinnedQuery(Query):
             bins=self._bins.size,
             key=self._salt,
         )
+        return rows, rule
 
-    def _expression(self) -> ir.Table:
-        named = self._named()
-        return self._added_up(self._coded(named), named.unit)
+    def _with_codes(self, rows: ir.Table, named: NamedRows) -> ir.Table:
+        return rows
 
-    def _added_up(self, rows: ir.Table, unit: tuple[str, ...]) -> ir.Table:
+    def _added_up(self, kept: ir.Table) -> ir.Table:
         """The totals of each bin over the rows that the limits keep."""
-        if self._keeps_rows:
-            return self._of_each_bin(keeping.in_sql(rows, self._rule(unit)))
-        return _capped(rows, unit, self.limits.max_rows)
-
-    def _of_each_bin(self, kept: ir.Table) -> ir.Table:
         return kept.group_by("bin").aggregate(rows=kept.count())
 
+    def _of_units(self, rows: ir.Table, unit: tuple[str, ...]) -> ir.Table:
+        """One bin and no values: all rows of a unit are alike, so their number is enough."""
+        units = rows.group_by(list(unit)).aggregate(rows=rows.count())
+        kept = units.select(rows=ibis.least(units["rows"], self.limits.max_rows))
+        return kept.aggregate(rows=kept["rows"].sum().coalesce(0)).mutate(bin=0)
+
+    def _expression(self) -> ir.Table:
+        return Query._expression(self) if self._keeps_rows else self._of_units(*self._countable())
+
     def _totals(self) -> Aggregate:
-        engine, named = self._data.engine, self._named()
-        rows = self._coded(named)
-        if not self._keeps_rows:
-            return self._integers([engine.fetch(self._added_up(rows, named.unit))])
-        with keeping.kept(rows, self._rule(named.unit), engine) as kept:
-            return self._integers([engine.fetch(self._of_each_bin(kept))])
+        return Query._totals(self) if self._keeps_rows else self._integers(self._data.engine.fetch(self._expression()))
 
-    def _integers(self, parts: list[pa.Table]) -> Aggregate:
-        """The integers of the answer from the totals of classes of units."""
-        return Aggregate(values=to_int64(to_dense(self._bins.size, parts, "rows")))
-
-
-def _capped(rows: ir.Table, unit: tuple[str, ...], count: int) -> ir.Table:
-    """One bin and no values: all rows of a unit are alike, so their number is enough."""
-    import ibis
-
-    units = rows.group_by(list(unit)).aggregate(rows=rows.count())
-    kept = units.select(rows=ibis.least(units["rows"], count))
-    return kept.aggregate(rows=kept["rows"].sum().coalesce(0)).mutate(bin=0)
+    def _integers(self, totals: pa.Table) -> Aggregate:
+        return Aggregate(values=to_int64(to_dense(self._bins.size, totals, "rows")))

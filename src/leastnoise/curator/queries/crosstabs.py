@@ -6,7 +6,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
+
+import ibis.expr.types as ir
 
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
@@ -25,7 +27,7 @@ from leastnoise.curator.queries.crosstab_options import (
     keys_of_one,
 )
 from leastnoise.curator.queries.options import limits_of
-from leastnoise.curator.queries.query import NamedRows, Query
+from leastnoise.curator.queries.query import Facts, NamedRows, Query, clipped_to
 from leastnoise.curator.release import Answer, Batch, Decision
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.rows import crosstab_rows, keeping, priorities
@@ -45,9 +47,6 @@ from leastnoise.workload import Workload
 from leastnoise.workload.optimal_weights import KINDS
 from leastnoise.workload.strategy import Weights
 from leastnoise.workload.tables_noise import TablesNoise, TablesPlanner
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
 
 RowWeight = Literal["whole", "shared"]
 
@@ -166,10 +165,27 @@ class Crosstabs(Query):
             copies=len(self.tables), divided=divided, steps=steps, neighbours=self.neighbours
         )
 
-    @property
-    def _bins_of_limits(self) -> None:
-        """A unit's rows may lie anywhere."""
-        return
+    def _facts(self) -> Facts:
+        unit, most, asked = self._data.unit_name, self.limits.max_rows, self.workload.asked
+        shared = ", which share one weight" if self.row_weight == "shared" else ""
+        rows = "all its rows" if most == LARGEST_LIMIT else f"at most {description.counted(most, 'row')}"
+        kept = f"row is one {unit}" if self._data.row_is_unit else f"{unit} keeps {rows}"
+        ends = None if self.clip is None else (self.clip.low, self.clip.high)
+        salt: dict[str, object] = {
+            "sizes": [axis.size for axis in self.axes.values()],
+            "tables": len(self.tables),
+            "row_weight": self.row_weight,
+            "clip": None if ends is None else list(ends),
+        }
+        return Facts(
+            subject=self._subject(),
+            by=description.shortened(tuple(self.axes)),
+            size=description.counted(self.bins, "cell"),
+            clip="" if ends is None else clipped_to(*ends),
+            kept=kept + shared,
+            salt={**salt, "sums": dict(asked)} if asked else salt,
+            left_out=self._values_left_out(),
+        )
 
     def _values_left_out(self) -> Sequence[LeftOut]:
         with_nulls = [column for column in self._closed() if isinstance(self.axes.get(column), OrNull)]
@@ -191,31 +207,6 @@ class Crosstabs(Query):
         words = {"prefix": "cumulative in", "ranges": "ranges of"}
         also = "".join(f", {words[kind]} {description.shortened(names)}" for kind, names in sums.items() if names)
         return f"{many} of {'rows' if self.weight is None else f'the sums of {self.weight}'}{also}"
-
-    def _size_in_words(self) -> str:
-        return description.counted(self.bins, "cell")
-
-    def describe(self) -> str:
-        """The question in public words, with what shaped the rows before it: nothing in it depends on a row."""
-        unit, rows = self._data.unit_name, self.limits.max_rows
-        kept = "all its rows" if rows == LARGEST_LIMIT else f"at most {description.counted(rows, 'row')}"
-        kept = f"row is one {unit}" if self._data.row_is_unit else f"{unit} keeps {kept}"
-        shared = ", which share one weight" if self.row_weight == "shared" else ""
-        steps = description.all_steps(self._data.steps)
-        columns = description.shortened(tuple(self.axes))
-        return description.one_line(
-            f"{self._subject()} by {columns} ({self._size_in_words()}){self._clip_in_words()}{steps}; one "
-            f"{kept}{shared}; neighbours {self.neighbours}"
-        )
-
-    def _clip_in_words(self) -> str:
-        return "" if self.clip is None else f", clipped to [{self.clip.low!r}, {self.clip.high!r}]"
-
-    def _clip_facts(self) -> dict[str, object]:
-        clip = None if self.clip is None else [self.clip.low, self.clip.high]
-        sizes = [axis.size for axis in self.axes.values()]
-        facts = {"sizes": sizes, "tables": len(self.tables), "row_weight": self.row_weight, "clip": clip}
-        return {**facts, "sums": dict(self.workload.asked)} if self.workload.asked else facts
 
     @property
     def limits_used(self) -> dict[str, int]:
@@ -349,9 +340,8 @@ class Crosstabs(Query):
     def _expression(self) -> ir.Table:
         """The rows that are kept: they are counted outside SQL."""
         rows, rule = self._content()
-        return (
-            crosstab_rows.shared(rows, rule, rule.keep) if self.row_weight == "shared" else keeping.in_sql(rows, rule)
-        )
+        shared = self.row_weight == "shared"
+        return crosstab_rows.shared(rows, rule, rule.keep) if shared else keeping.in_sql(rows, rule)
 
     def _totals(self) -> Aggregate:
         """The same way for all rows."""
@@ -359,7 +349,7 @@ class Crosstabs(Query):
         cells = int(counter.starts[-1])
         if self.row_weight == "shared":
             return Aggregate(values=engine.summed(self._expression(), counter, cells))
-        with keeping.kept(*self._content(), engine) as kept:
+        with self._kept() as kept:
             return Aggregate(values=engine.summed(kept, counter, cells))
 
 

@@ -6,12 +6,16 @@ import functools
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import ibis
+import ibis.expr.types as ir
+import pyarrow as pa
 
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.queries.options import limits_of
-from leastnoise.curator.queries.query import Query
-from leastnoise.curator.rows import keeping, priorities
+from leastnoise.curator.queries.query import Facts, Query
+from leastnoise.curator.rows import priorities
 from leastnoise.curator.rows.keeping import Rule
 from leastnoise.curator.rows.points import ROW_WEIGHT, WEIGHT_BITS
 from leastnoise.curator.rows.totals import Aggregate, to_dense, to_int64
@@ -20,9 +24,6 @@ from leastnoise.errors import BadDomain, Code, MissingParameter
 from leastnoise.privacy import sensitivity as sensitivities
 from leastnoise.privacy.sensitivity import Sensitivity
 from leastnoise.releases.left_out import LeftOut
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
 
 MAX_NODES = 2**26
 WEIGHT_STEP = 1 / ROW_WEIGHT
@@ -74,18 +75,10 @@ class KernelHistogram(Query):
         """Of weights: a row adds one in all."""
         return sensitivities.of_kernel(self.limits, neighbours=self.neighbours)
 
-    @property
-    def _bins_of_limits(self) -> None:
-        """Rows are limited, not nodes."""
-        return
+    def _facts(self) -> Facts:
+        return Facts(subject="rows", left_out=[LeftOut("no node near", columns=self.by, numbers=(self.size,))])
 
-    def _values_left_out(self) -> Sequence[LeftOut]:
-        return [LeftOut("no node near", columns=self.by, numbers=(self.size,))]
-
-    def _subject(self) -> str:
-        return "rows"
-
-    def _spread(self) -> tuple[ir.Table, Rule]:
+    def _content(self) -> tuple[ir.Table, Rule]:
         """Unit and content of every row near a node, its nodes with their weights, and which of these are kept.
 
         Whatever the column holds, a row adds non-negative weights to bins, and they sum to at most one, or it adds
@@ -103,19 +96,11 @@ class KernelHistogram(Query):
 
     def _added_up(self, kept: ir.Table) -> ir.Table:
         """The weight on each node."""
-        import ibis
-
         kept = kept.select(part=ibis.array([kept[name] for name in kept.columns]).unnest())
         kept = kept.select(bin=kept["part"] >> WEIGHT_BITS, value=kept["part"] & (2**WEIGHT_BITS - 1))
         kept = kept.filter(kept["bin"].between(0, self.size - 1))  # a node beyond the keys is no bin
         total = self._data.engine.exact_sum(kept["value"])
         return kept.filter(kept["value"] > 0).group_by("bin").aggregate(rows=total)
 
-    def _expression(self) -> ir.Table:
-        return self._added_up(keeping.in_sql(*self._spread()))
-
-    def _totals(self) -> Aggregate:
-        engine = self._data.engine
-        with keeping.kept(*self._spread(), engine) as kept:
-            found = engine.fetch(self._added_up(kept))
-        return Aggregate(values=to_int64(to_dense(self.size, [found], "rows")))
+    def _integers(self, totals: pa.Table) -> Aggregate:
+        return Aggregate(values=to_int64(to_dense(self.size, totals, "rows")))

@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+import ibis.expr.types as ir
 import numpy as np
+import pyarrow as pa
 
 from leastnoise._support import progress
 from leastnoise._support.rounding import sqrt_up
@@ -21,13 +23,13 @@ from leastnoise.curator.expectation import Expectation
 from leastnoise.curator.quantile_mechanism import counts_between, quantile_steps
 from leastnoise.curator.queries import quantile_choice
 from leastnoise.curator.queries.binned import BinnedQuery
-from leastnoise.curator.queries.options import column_names, limits_of, listed_domain
-from leastnoise.curator.queries.query import NamedRows, Query, released
+from leastnoise.curator.queries.options import column_names, left_out_by_domain, limits_of, listed_domain
+from leastnoise.curator.queries.query import Facts, NamedRows, Query, clipped_to, released
 from leastnoise.curator.release import Answer, Batch, Decision, add_noise
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.rows.clipping import Clip
 from leastnoise.curator.rows.placing import place
-from leastnoise.curator.rows.totals import Aggregate, joined, saturate, to_int64
+from leastnoise.curator.rows.totals import Aggregate, by_place, integers, saturate, to_int64
 from leastnoise.domain import Domain, Steps
 from leastnoise.domain.around_values import edges_around
 from leastnoise.domain.round_numbers import step_weights
@@ -44,10 +46,6 @@ from leastnoise.releases.quantile import QuantileRelease
 from leastnoise.releases.quantile_errors import judged_rows
 from leastnoise.releases.quantile_readings import HistogramQuantiles, Moments, RankQuantiles, moments
 from leastnoise.workload.ordered import MAX_KEYS, IntegerStrategy
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
-    import pyarrow as pa
 
 MAX_COUNTS = 2**26
 MAX_STEPS = 2**20
@@ -144,25 +142,22 @@ class Quantile(BinnedQuery):
         """Of the counts of all steps: a unit's rows of one group may all lie in one step."""
         return sensitivities.of_sum(self.limits, low=0, high=1, bins=self.size, neighbours=self.neighbours)
 
-    def _values_left_out(self) -> Sequence[LeftOut]:
-        ends = (self.steps.low, self.steps.high)
+    def _facts(self) -> Facts:
+        ends, groups, rows, salt = (self.steps.low, self.steps.high), "", "", {}
+        if self.by:
+            groups = f"{description.counted(self._bins.size, 'bin')}, "
+        if self.expected_rows is not None:
+            rows = f", judged by about {self.expected_rows:,.12g} rows"
+            salt = {"expected_rows": self.expected_rows}
         clip = LeftOut("clip", columns=self.columns, numbers=ends, text=self.chosen_with)
-        return [*BinnedQuery._values_left_out(self), LeftOut("null", columns=self.columns), clip]
-
-    def _subject(self) -> str:
-        return f"quantiles {description.shortened([f'{float(q):g}' for q in self.levels])} of {self.column}"
-
-    def _size_in_words(self) -> str:
-        groups = f"{description.counted(self._bins.size, 'bin')}, " if self.by else ""
-        return groups + (description.counted(self.steps.bins, "step") if self.fixed else "any steps")
-
-    def _clip_in_words(self) -> str:
-        rows = "" if self.expected_rows is None else f", judged by about {self.expected_rows:,.12g} rows"
-        return f", clipped to [{self.steps.low!r}, {self.steps.high!r}]{rows}"
-
-    def _clip_facts(self) -> dict[str, object]:
-        rows = {} if self.expected_rows is None else {"expected_rows": self.expected_rows}
-        return {"clip": [self.steps.low, self.steps.high], "steps": self.steps.bins, **rows}
+        return Facts(
+            subject=f"quantiles {description.shortened([f'{float(q):g}' for q in self.levels])} of {self.column}",
+            size=groups + (description.counted(self.steps.bins, "step") if self.fixed else "any steps"),
+            clip=clipped_to(*ends) + rows,
+            salt={"clip": list(ends), "steps": self.steps.bins, **salt},
+            left_out=[*left_out_by_domain(self._bins), LeftOut("null", columns=self.columns), clip],
+            bins=self._bins.size,
+        )
 
     # Reading
 
@@ -176,18 +171,15 @@ class Quantile(BinnedQuery):
         rows = rows.filter(rows["_step"].notnull())
         return rows.mutate(code=rows["_step"].cast("int64") + 1)
 
-    def _of_each_bin(self, kept: ir.Table) -> ir.Table:
+    def _added_up(self, kept: ir.Table) -> ir.Table:
         kept = kept.mutate(step=kept["code"] - 1)
         return kept.group_by("bin", "step").aggregate(rows=kept.count())
 
-    def _integers(self, parts: list[pa.Table]) -> Aggregate:
+    def _integers(self, totals: pa.Table) -> Aggregate:
         """The steps that have rows, in order."""
-        where = joined(parts, "bin").astype(np.int64) * self.steps.bins + joined(parts, "step").astype(np.int64)
-        places, at = np.unique(where, return_inverse=True)
-        rows = joined(parts, "rows")
-        totals = np.zeros(len(places), dtype=rows.dtype)
-        np.add.at(totals, at, rows)
-        return Aggregate(values=to_int64(totals), indices=places)
+        where = integers(totals["bin"]) * self.steps.bins + integers(totals["step"])
+        places, rows = by_place(where, integers(totals["rows"]))
+        return Aggregate(values=to_int64(rows), indices=places)
 
     # Deciding
 
@@ -250,10 +242,6 @@ class Quantile(BinnedQuery):
     def decide(self, request: PrivacyRequest) -> Decision[Any]:
         """The mechanism and its cost, and the question that has these steps."""
         return quantile_choice.choose(self, request)
-
-    def _prepare(self) -> None:
-        """The weights of the steps: computed once, before anything is paid."""
-        step_weights(self.fine.steps)
 
     # The loop
 

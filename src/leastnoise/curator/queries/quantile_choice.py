@@ -58,6 +58,7 @@ def by_rank(asked: Quantile, request: PrivacyRequest) -> Decision[RankPlan]:
     """The exponential mechanism on ranks, for a promise or a share of a budget."""
     delta = 0 if request.delta is None and request.epsilon is not None else request.delta
     made = decide(replace(request, mechanism="auto", mechanisms=("auto",), delta=delta), asked.ranks)
+    step_weights(asked.fine.steps)  # what is drawn from: once, and before anything is paid
     error = typical_error(errors_by_rank(made.plan.rates, asked.judged_rows))
     why = NoiseReason("requested" if request.share is None else "budget share")
     return _because(Decision(made, asked.fine, error), why)

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeVar
 
+import ibis.expr.types as ir
 import numpy as np
+import pyarrow as pa
 
 from leastnoise._support.calls import explained
 from leastnoise._support.validation import Number
@@ -27,7 +30,8 @@ from leastnoise.curator.expectation import Preview
 from leastnoise.curator.queries.options import left_out_by_limits, left_out_by_unit
 from leastnoise.curator.release import Answer, Batch, Decision
 from leastnoise.curator.request import PrivacyRequest
-from leastnoise.curator.rows import priorities
+from leastnoise.curator.rows import keeping, priorities
+from leastnoise.curator.rows.keeping import Rule
 from leastnoise.curator.rows.placing import is_missing
 from leastnoise.curator.rows.totals import Aggregate, saturate
 from leastnoise.domain import Axis, Domain
@@ -39,9 +43,6 @@ from leastnoise.releases.block import Values
 from leastnoise.releases.left_out import LeftOut
 from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.release import Release
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
 
 SALT_VERSION = 1
 Read = TypeVar("Read")
@@ -59,6 +60,27 @@ class NamedRows:
     unit: tuple[str, ...]
     by: tuple[str, ...]
     columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What a question is about: public, and what its words, its salt and the rows that it leaves out are made of."""
+
+    subject: str  # what is counted or added up
+    by: str = ""  # the columns of its bins, where not all that `by` names
+    size: str = ""  # how many numbers it has, where not as many as bins
+    clip: str = ""  # what values are clipped to
+    kept: str = ""  # how much of one unit is used, where not as much as the limits say
+    salt: Mapping[str, object] = field(default_factory=dict)  # what values are clipped to, for the salt
+    left_out: Sequence[LeftOut] = ()  # what rows must have to be counted, and what becomes of their values
+    missing: Sequence[str] = ()  # what rows without a value are called, by column of values
+    limits_leave_out: bool = True  # not where the limits are part of what is asked
+    bins: int | None = None  # over how many bins a unit's rows can be spread; None: any number
+
+
+def clipped_to(low: float, high: float) -> str:
+    """The ends of a clip, after what is clipped."""
+    return f", clipped to [{low!r}, {high!r}]"
 
 
 @explained
@@ -137,38 +159,30 @@ class Query(ABC):
         """How much of one unit is used, as a release records it."""
         return {} if self._data.row_is_unit else self.limits.numbers
 
+    @abstractmethod
+    def _facts(self) -> Facts:
+        """What it is about."""
+
     @property
     def left_out(self) -> tuple[LeftOut, ...]:
         """Which rows can be missing from the answer, and which values are changed first: public, no row is read."""
-        data = self._data
-        limited = self._limits_leave_out and not data.row_is_unit
-        by_limits = left_out_by_limits(self.limits, bins=self._bins_of_limits) if limited else []
-        return (*by_limits, *left_out_by_unit(data), *self._values_left_out(), *data.conditions)
+        data, facts = self._data, self._facts()
+        limited = facts.limits_leave_out and not data.row_is_unit
+        by_limits = left_out_by_limits(self.limits, bins=facts.bins) if limited else []
+        return (*by_limits, *left_out_by_unit(data), *facts.left_out, *data.conditions)
 
     _counts_rows: ClassVar[bool] = False  # True: `_expression` has `rows`, how many rows of each bin are kept
     _in_python: ClassVar[bool] = False  # True: rows are added up by Python where they are
 
-    @property
-    def _bins_of_limits(self) -> int | None:
-        """Over how many bins a unit's rows can be spread; None: any number."""
-        return self.bins
-
-    @property
-    def _limits_leave_out(self) -> bool:
-        """Whether the limits can leave rows out; not where they are part of what is asked."""
-        return True
-
-    def _values_left_out(self) -> Sequence[LeftOut]:
-        """What rows must have to be counted, and what becomes of their values."""
-        return ()
-
     def describe(self) -> str:
         """The question in public words, with what shaped the rows before it: nothing in it depends on a row."""
-        place = f" by {', '.join(self.by)}" if self.by else ""
-        steps = description.all_steps(self._data.steps)
+        facts, steps = self._facts(), description.all_steps(self._data.steps)
+        size = "unknown keys" if self.bins is None else description.counted(self.bins, "bin")
+        place = f" by {facts.by or ', '.join(self.by)}" if self.by else ""
+        kept = facts.kept or self._kept_in_words()
         return description.one_line(
-            f"{self._subject()}{place} ({self._size_in_words()}){self._clip_in_words()}{steps}; one "
-            f"{self._kept_in_words()}; neighbours {self.neighbours}"
+            f"{facts.subject}{place} ({facts.size or size}){facts.clip}{steps}; one {kept}; "
+            f"neighbours {self.neighbours}"
         )
 
     def _kept_in_words(self) -> str:
@@ -238,7 +252,6 @@ class Query(ABC):
         note: a line for the budget's history, such as "the weekly map". It is public.
         """
         loop.check_question(self)
-        self._prepare()
         asked = {"epsilon": epsilon, "delta": delta, "sigma": sigma, "budget": budget, "share": share, "note": note}
         request = PrivacyRequest(**asked, mechanism=mechanism, mechanisms=self.mechanisms)  # type: ignore[arg-type]
         return loop.release(self, request)
@@ -261,10 +274,6 @@ class Query(ABC):
         """The columns with public keys."""
         return {}
 
-    def _missing_in_words(self) -> Sequence[str]:
-        """What rows without a value are called, by column of values."""
-        return [f"rows with no {column}" for column in self.columns]
-
     def _countable(self) -> tuple[ir.Table, tuple[str, ...]]:
         """The rows that would be counted if there were no limits, and the names of the unit's columns in them."""
         named = self._named()
@@ -274,20 +283,6 @@ class Query(ABC):
     def _known(self, named: NamedRows) -> tuple[str, ...]:
         """The columns beside the unit without which a row is not counted."""
         return named.columns
-
-    @abstractmethod
-    def _subject(self) -> str:
-        """What is counted or added up, in words."""
-
-    def _size_in_words(self) -> str:
-        return "unknown keys" if self.bins is None else description.counted(self.bins, "bin")
-
-    def _clip_in_words(self) -> str:
-        return ""
-
-    def _clip_facts(self) -> Mapping[str, object]:
-        """What values are clipped to, for the salt."""
-        return {}
 
     def _salt_facts(self) -> dict[str, object]:
         """The public facts that salt the order of a unit's rows. Conditions are not among them: a question keeps the
@@ -299,7 +294,7 @@ class Query(ABC):
             "columns": list(self.columns),
             "by": list(self.by),
             "bins": None if self.bins is None else int(self.bins),
-            **self._clip_facts(),
+            **self._facts().salt,
             "limits": [limits.max_rows, limits.max_per_bin, limits.max_bins],
             "unit": list(self.unit),
             "neighbours": self.neighbours,
@@ -308,9 +303,6 @@ class Query(ABC):
     @property
     def _salt(self) -> int:
         return priorities.salt(self._salt_facts())
-
-    def _prepare(self) -> None:  # noqa: B027
-        """Whatever can fail without looking at a row does so here, before anything is paid for."""
 
     # What the loop asks: `planner`, `decide`, `measure`, `draw`, `read` and `expected`. One noise on one vector of
     # numbers, unless a question says otherwise.
@@ -356,13 +348,31 @@ class Query(ABC):
         """What a release with this plan would be like."""
         return expectation.of_vector(charge, size=self.size, limits=self.limits)
 
-    @abstractmethod
-    def _expression(self) -> ir.Table:
-        """The lazy table of totals: one expression for every engine."""
+    # Reading: which rows are counted, which of them are kept, and what is added up
 
     @abstractmethod
+    def _content(self) -> tuple[ir.Table, Rule]:
+        """Unit and content of every row that can be counted, and which of these are kept."""
+
+    def _added_up(self, kept: ir.Table) -> ir.Table:
+        """The totals over the rows that are kept; these themselves, where they are not added up in SQL."""
+        return kept
+
+    def _integers(self, totals: pa.Table) -> Aggregate:
+        """The integers of the answer, from the totals."""
+        raise NotImplementedError
+
+    def _kept(self) -> AbstractContextManager[ir.Table]:
+        return keeping.kept(*self._content(), self._data.engine)
+
+    def _expression(self) -> ir.Table:
+        """The lazy table of totals: one expression for every engine."""
+        return self._added_up(keeping.in_sql(*self._content()))
+
     def _totals(self) -> Aggregate:
         """The exact integers, read from the rows."""
+        with self._kept() as kept:
+            return self._integers(self._data.engine.fetch(self._added_up(kept)))
 
     def _aggregate(self) -> Aggregate:
         """The exact integers. PRIVATE: for tests."""

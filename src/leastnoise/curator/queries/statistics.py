@@ -9,12 +9,14 @@ noise on all its integers, and is released as itself: a count, a sum or a mean.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+import ibis.expr.types as ir
 import numpy as np
+import pyarrow as pa
 
 from leastnoise._support.rounding import round_up, sqrt_up
 from leastnoise.curator import description, expectation
@@ -23,13 +25,22 @@ from leastnoise.curator.budget.charge import Charge
 from leastnoise.curator.budget.deciding import decide
 from leastnoise.curator.expectation import Preview
 from leastnoise.curator.queries.binned import BinnedQuery
-from leastnoise.curator.queries.options import limits_of, listed_domain
-from leastnoise.curator.queries.query import NamedRows, released
+from leastnoise.curator.queries.options import left_out_by_domain, limits_of, listed_domain
+from leastnoise.curator.queries.query import Facts, NamedRows, clipped_to, released
 from leastnoise.curator.queries.statistic_options import Asked, by_part, whole_numbers
 from leastnoise.curator.release import Answer, Batch, Decision
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.rows.clipping import Clip
-from leastnoise.curator.rows.totals import Aggregate, code_names, joined, summary_totals, to_dense, to_int64, with_codes
+from leastnoise.curator.rows.totals import (
+    Aggregate,
+    by_place,
+    code_names,
+    integers,
+    summary_totals,
+    to_dense,
+    to_int64,
+    with_codes,
+)
 from leastnoise.domain import Domain, IntegerRange
 from leastnoise.errors import BadDomain
 from leastnoise.privacy import sensitivity as sensitivities
@@ -37,15 +48,10 @@ from leastnoise.privacy.noise_plan import NoisePlan, NoisePlanner
 from leastnoise.privacy.sensitivity import Sensitivity
 from leastnoise.privacy.summary_noise import StatisticsPlanner
 from leastnoise.privacy.vector_noise import NUMBERS, VectorPlan
-from leastnoise.releases.left_out import LeftOut
 from leastnoise.releases.mean import MeanRelease
 from leastnoise.releases.measured import ROWS, part_name
 from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.summary import SummaryRelease
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
-    import pyarrow as pa
 
 MAX_NUMBERS = 2**26  # of all statistics together
 MAX_BINS = 4_096  # that are made up, of which the share of one is told
@@ -133,33 +139,22 @@ class Statistics(BinnedQuery):
             linf=round_up(Fraction(in_bin * most)),
         )
 
-    # In words
-
-    @property
-    def _limits_leave_out(self) -> bool:
-        """To count a unit once is the question, and leaves nothing out."""
-        return self.kind != "units"
-
-    def _values_left_out(self) -> Sequence[LeftOut]:
-        return [*BinnedQuery._values_left_out(self), *self.asked.left_out]
-
-    def _missing_in_words(self) -> Sequence[str]:
-        return self.asked.missing_in_words()
-
-    def _subject(self) -> str:
-        if self.kind == "units":
-            return "distinct units"
+    def _facts(self) -> Facts:
+        asked = self.asked
+        clip, salt = "", asked.clip_facts if self.kind == "summary" else {}
+        subject = "distinct units" if self.kind == "units" else description.shortened(asked.in_words())
         if self._of_values:
-            return f"{self.kind} of {self.columns[0]}"
-        return description.shortened(self.asked.in_words())
-
-    def _clip_in_words(self) -> str:
-        return f", clipped to [{self.clip.low!r}, {self.clip.high!r}]" if self._of_values else ""
-
-    def _clip_facts(self) -> Mapping[str, object]:
-        if self._of_values:
-            return {"clip": [self.clip.low, self.clip.high]}
-        return self.asked.clip_facts if self.kind == "summary" else {}
+            low, high = self.clip.low, self.clip.high
+            subject, clip, salt = f"{self.kind} of {self.columns[0]}", clipped_to(low, high), {"clip": [low, high]}
+        return Facts(
+            subject=subject,
+            clip=clip,
+            salt=salt,
+            left_out=[*left_out_by_domain(self._bins), *asked.left_out],
+            missing=asked.missing_in_words(),
+            limits_leave_out=self.kind != "units",  # there to count a unit once is the question
+            bins=self._bins.size,
+        )
 
     # Reading
 
@@ -170,13 +165,13 @@ class Statistics(BinnedQuery):
     def _with_codes(self, rows: ir.Table, named: NamedRows) -> ir.Table:
         return with_codes(rows, named.columns, self.asked.clips, valued=self.asked.valued)
 
-    def _of_each_bin(self, kept: ir.Table) -> ir.Table:
+    def _added_up(self, kept: ir.Table) -> ir.Table:
         asked = self.asked
         return summary_totals(kept, asked.columns, self._data.engine, pairs=asked.pairs, squares=asked.squared)
 
-    def _integers(self, parts: list[pa.Table]) -> Aggregate:
+    def _integers(self, totals: pa.Table) -> Aggregate:
         """The parts one after the other, each of all bins."""
-        found = whole_numbers(self.asked, lambda name: to_dense(self._bins.size, parts, name))
+        found = whole_numbers(self.asked, lambda name: to_dense(self._bins.size, totals, name))
         if self.kind == "mean":
             sums, counts = found[part_name("plain", 0)], found[ROWS].astype(object)
             each = [sums - counts * self.clip.centre, counts * self.clip.half]
@@ -278,8 +273,6 @@ class SparseCounts(Statistics):
         cut = self._cut(charge.plan)
         return expectation.of_vector(charge, size=self.size, limits=self.limits, threshold=cut.at_least)
 
-    def _integers(self, parts: list[pa.Table]) -> Aggregate:
-        places, inverse = np.unique(joined(parts, "bin").astype(np.int64), return_inverse=True)
-        totals = np.zeros(len(places), np.int64)
-        np.add.at(totals, inverse, joined(parts, "rows"))
-        return Aggregate(values=totals, indices=places)
+    def _integers(self, totals: pa.Table) -> Aggregate:
+        places, rows = by_place(integers(totals["bin"]), integers(totals["rows"]))
+        return Aggregate(values=rows, indices=places)

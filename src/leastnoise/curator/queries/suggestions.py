@@ -15,25 +15,27 @@ they cost the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+import ibis
+import ibis.expr.types as ir
 import numpy as np
+import pyarrow as pa
 
 from leastnoise._support import library_warnings
 from leastnoise._support.rounding import round_up, sqrt_up
 from leastnoise._support.validation import Number
-from leastnoise.curator import description
 from leastnoise.curator.budget.deciding import decide
 from leastnoise.curator.budget.terms import Share, exact_share
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.quantile_mechanism import counts_between, quantile_steps
 from leastnoise.curator.queries.binned import BinnedQuery
-from leastnoise.curator.queries.options import limits_of, listed_domain
+from leastnoise.curator.queries.options import left_out_by_domain, limits_of, listed_domain
 from leastnoise.curator.queries.quantile import Quantile
 from leastnoise.curator.queries.quantile_choice import by_rank
-from leastnoise.curator.queries.query import released
+from leastnoise.curator.queries.query import Facts, released
 from leastnoise.curator.release import Batch, Decision, add_noise
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.rows import priorities
@@ -52,10 +54,6 @@ from leastnoise.releases.left_out import MOST_BINS_WEIGHED
 from leastnoise.releases.limit_errors import AskedNoise
 from leastnoise.releases.limit_suggestion import Layout, LimitSuggestion
 from leastnoise.releases.provenance import Provenance
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
-    import pyarrow as pa
 
 _WIDE, _HOPELESS = 1e6, 1e12  # sensitivities: large, so that rounding to whole numbers hardly matters
 USUAL_LEVELS = (0.005, 0.995)
@@ -91,11 +89,6 @@ class UnitCounts(BinnedQuery):
         return cls(_data=data, _bins=domain, by=tuple(by), limits=limits, asked=asked)
 
     @property
-    def _limits_leave_out(self) -> bool:
-        """To count a unit once is the question, and leaves nothing out."""
-        return False
-
-    @property
     def layout(self) -> Layout:
         """Where each histogram is among the integers."""
         return Layout(self._bins.size)
@@ -121,16 +114,14 @@ class UnitCounts(BinnedQuery):
         """Each unit is counted once in each histogram, however many rows it has: there is no limit."""
         return {}
 
-    def _subject(self) -> str:
-        return "units counted by their number of rows"
-
-    def describe(self) -> str:
-        """The question in public words, with what shaped the rows before it: nothing in it depends on a row."""
-        place = f" by {', '.join(self.by)}" if self.by else ""
-        steps = description.all_steps(self._data.steps)
-        return description.one_line(
-            f"{self._subject()}{place} ({self._size_in_words()}), to propose limits{steps}; one "
-            f"{self._data.unit_name} counts once in each histogram; neighbours {self.neighbours}"
+    def _facts(self) -> Facts:
+        return Facts(
+            subject="units counted by their number of rows",
+            clip=", to propose limits",
+            kept=f"{self._data.unit_name} counts once in each histogram",
+            left_out=left_out_by_domain(self._bins),
+            limits_leave_out=False,  # to count a unit once is the question
+            bins=self._bins.size,
         )
 
     def read(self, plan: VectorPlan, noisy: Batch, provenance: Provenance) -> LimitSuggestion:
@@ -138,15 +129,13 @@ class UnitCounts(BinnedQuery):
         counted = released(noisy, plan, provenance, kind="count", domain=None)
         return LimitSuggestion(components=counted, layout=self.layout, asked=self.asked, by=self.by)
 
-    def _added_up(self, rows: ir.Table, unit: tuple[str, ...]) -> ir.Table:
+    def _of_units(self, rows: ir.Table, unit: tuple[str, ...]) -> ir.Table:
         """How many units have each cell of the vector, which is called `bin`."""
         cells = self._size_cells(self._drawn(rows, unit))
         return cells.group_by("bin").aggregate(rows=cells.count())
 
     def _size_cells(self, drawn: ir.Table) -> ir.Table:
         """The cells of rows, spread and bins that each unit is counted in."""
-        import ibis
-
         layout = self.layout
         drawn = with_octave(with_row_class(drawn, "_total", "_rows"), "_total", "_wide")
         if self._bins.size > 1:
@@ -164,8 +153,6 @@ class UnitCounts(BinnedQuery):
 
         With u the unit's hash, the row is number u mod N in the order of bins: exactly one holds it.
         """
-        import ibis
-
         groups = rows.group_by([*unit, "_unit", "bin"]).aggregate(_here=rows.count())
         of_unit = ibis.window(group_by=list(unit))
         upto = ibis.cumulative_window(group_by=list(unit), order_by="bin")
@@ -178,8 +165,8 @@ class UnitCounts(BinnedQuery):
         groups = groups.mutate(_row=groups["_hash"] % groups["_total"])
         return groups.filter((groups["_upto"] - groups["_here"] <= groups["_row"]) & (groups["_row"] < groups["_upto"]))
 
-    def _integers(self, parts: list[pa.Table]) -> Aggregate:
-        counts, start = to_dense(self.size, parts, "rows"), 0
+    def _integers(self, totals: pa.Table) -> Aggregate:
+        counts, start = to_dense(self.size, totals, "rows"), 0
         for _, size, weight in self.layout.histograms:
             counts[start : start + size] *= weight
             start += size
@@ -315,11 +302,10 @@ class ClipQuestion(Quantile):
         given = {field.name: getattr(found, field.name) for field in fields(found) if field.name != "kind"}
         return cls(**given, ends=(low, high))
 
-    def _subject(self) -> str:
-        return f"a clip of {self.column}, from its quantiles {', '.join(f'{float(q):g}' for q in self.levels)}"
-
-    def _size_in_words(self) -> str:
-        return "and how many rows lie beyond"
+    def _facts(self) -> Facts:
+        levels = ", ".join(f"{float(q):g}" for q in self.levels)
+        subject = f"a clip of {self.column}, from its quantiles {levels}"
+        return replace(Quantile._facts(self), subject=subject, size="and how many rows lie beyond")
 
     def decide(self, request: PrivacyRequest) -> Decision[RankPlan]:
         """By rank, whatever else would have less error: the counts follow from the ends that are drawn."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+import ibis.expr.types as ir
 import numpy as np
+import pyarrow as pa
 
 from leastnoise import domain as domains
 from leastnoise._support.validation import Number
@@ -19,11 +20,11 @@ from leastnoise.curator.budget.terms import Share, exact_share
 from leastnoise.curator.dataset import Dataset, kind_of
 from leastnoise.curator.expectation import Preview
 from leastnoise.curator.queries.options import check_unknown_keys, limits_of
-from leastnoise.curator.queries.query import NamedRows, Query
+from leastnoise.curator.queries.query import Facts, NamedRows, Query
 from leastnoise.curator.queries.statistic_options import Asked, by_part, counted, whole_numbers
 from leastnoise.curator.release import Answer, Batch, Decision, with_noise
 from leastnoise.curator.request import PrivacyRequest
-from leastnoise.curator.rows import keeping, priorities
+from leastnoise.curator.rows import priorities
 from leastnoise.curator.rows.keeping import Rule
 from leastnoise.curator.rows.placing import epoch_days, is_missing
 from leastnoise.curator.rows.totals import (
@@ -53,10 +54,6 @@ from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.release import Release
 from leastnoise.releases.selected import total_of
 from leastnoise.releases.summary import SummaryRelease
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
-    import pyarrow as pa
 
 BATCH_KEYS = 2**16  # keys that are here at once
 FIRST_DAY, LAST_DAY = -719162, 2932896  # of the years 1 and 9999, from 1970-01-01
@@ -108,27 +105,22 @@ class UnknownKeys(Query):
         """Of the rows of each key."""
         return sensitivities.of_sum(self.limits, low=0, high=1, bins=None, neighbours=self.neighbours)
 
-    def _values_left_out(self) -> Sequence[LeftOut]:
+    def _facts(self) -> Facts:
         keys = [LeftOut("null", columns=(column,)) for column in self.by] if self.nulls == "drop" else []
-        return [*keys, *self.asked.left_out]
-
-    def _missing_in_words(self) -> Sequence[str]:
-        return self.asked.missing_in_words()
+        return Facts(
+            subject=description.shortened(self.asked.in_words()),
+            salt=self.asked.clip_facts,
+            left_out=[*keys, *self.asked.left_out],
+            missing=self.asked.missing_in_words(),
+        )
 
     def _known(self, named: NamedRows) -> tuple[str, ...]:
         return (*(named.by if self.nulls == "drop" else ()), *(named.columns if self.asked.valued else ()))
 
-    def _subject(self) -> str:
-        return description.shortened(self.asked.in_words())
-
-    def _clip_facts(self) -> Mapping[str, object]:
-        return self.asked.clip_facts
-
     # Reading
 
-    def _keyed(self) -> tuple[ir.Table, Rule]:
-        """Unit, keys and codes of every row that has any, and which of these are kept: bins are named by their keys,
-        and hashed by 32 bits of these."""
+    def _content(self) -> tuple[ir.Table, Rule]:
+        """Bins are named by their keys, and hashed by 32 bits of these."""
         named, engine, codes = self._named(), self._data.engine, tuple(code_names(len(self.columns)))
         rows = with_codes(self._with_keys(named), named.columns, self.asked.clips, valued=self.asked.valued)
         rows = rows.select(*named.unit, *named.by, *codes)
@@ -160,17 +152,7 @@ class UnknownKeys(Query):
         by = [f"by{place}" for place in range(len(self.by))]
         return summary_totals(kept, self.asked.columns, self._data.engine, by, pairs=self.asked.pairs).order_by(by)
 
-    def _expression(self) -> ir.Table:
-        return self._added_up(keeping.in_sql(*self._keyed()))
-
-    def _kept(self) -> AbstractContextManager[ir.Table]:
-        return keeping.kept(*self._keyed(), self._data.engine)
-
-    def _totals(self) -> Aggregate:
-        with self._kept() as kept:
-            return self._found(self._data.engine.fetch(self._added_up(kept)))
-
-    def _found(self, totals: pa.Table) -> Aggregate:
+    def _integers(self, totals: pa.Table) -> Aggregate:
         """The keys, and their integers part by part."""
         keys = FoundKeys(totals.select(totals.column_names[: len(self.by)]))
         every = whole_numbers(self.asked, lambda name: counts(totals[name]))
@@ -211,7 +193,7 @@ class UnknownKeys(Query):
 
     def _shown(self, plan: KeysPlan, totals: pa.Table) -> Batch:
         """The keys of this batch that show, their noisy integers, and how many rows all keys of it have: exact."""
-        found = self._found(totals)
+        found = self._integers(totals)
         assert found.keys is not None
         return shown_keys(plan, Batch(by_part(self.parts, found), keys=found.keys))
 
@@ -267,15 +249,13 @@ class UnknownCounts(UnknownKeys):
         division = None if part is None else CountsBesideTotal(part, kept, data.neighbours)
         return cls(_data=data, by=tuple(by), nulls=nulls, asked=counted(data), limits=kept, with_total=division)
 
-    def _size_in_words(self) -> str:
+    def _facts(self) -> Facts:
         """With what the columns hold, by which a total of another table is known (`release.others`): of the schema. (No
         column of real numbers, which pandas makes of whole ones where somebody's is missing, is a key or a unit.)"""
         schema = self.rows.schema()
         held = ", ".join(f"{column} {kind_of(schema[column]) or 'other'}" for column in (*self.by, *self.unit))
-        return f"unknown keys{'' if self.with_total is None else ', and all of them together'}: {held}"
-
-    def _clip_facts(self) -> Mapping[str, object]:
-        return {}
+        size = f"unknown keys{'' if self.with_total is None else ', and all of them together'}: {held}"
+        return replace(UnknownKeys._facts(self), size=size, salt={})
 
     @property
     def keys_planner(self) -> KeysPlanner:
@@ -358,31 +338,22 @@ class UnknownKeysTotal(Query):
             Limits(max_rows=rows, max_per_bin=rows, max_bins=1), low=0, high=1, bins=1, neighbours=self.neighbours
         )
 
-    @property
-    def _bins_of_limits(self) -> None:
-        """A unit's rows may lie in any keys."""
-        return
-
-    def _values_left_out(self) -> Sequence[LeftOut]:
-        return self.keys._values_left_out()
-
-    def _subject(self) -> str:
-        return self.keys._subject()
+    def _facts(self) -> Facts:
+        return self.keys._facts()
 
     def describe(self) -> str:
         """The question about the keys, and that it is about all of them together: so `release.others` knows it."""
         return total_of(self.keys.describe())
 
-    def _expression(self) -> ir.Table:
-        return self._of_all_keys(self.keys._expression())
+    def _content(self) -> tuple[ir.Table, Rule]:
+        return self.keys._content()
 
-    def _of_all_keys(self, counts: ir.Table) -> ir.Table:
+    def _added_up(self, kept: ir.Table) -> ir.Table:
+        counts = self.keys._added_up(kept)
         return counts.aggregate(rows=self._data.engine.exact_sum(counts["rows"]).coalesce(0))
 
-    def _totals(self) -> Aggregate:
-        with self.keys._kept() as kept:
-            found = self._data.engine.fetch(self._of_all_keys(self.keys._added_up(kept)))
-        return Aggregate(values=to_int64(integers(found["rows"])))
+    def _integers(self, totals: pa.Table) -> Aggregate:
+        return Aggregate(values=to_int64(integers(totals["rows"])))
 
 
 def shown_keys(plan: KeysPlan, batch: Batch) -> Batch:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
+import ibis.expr.types as ir
 import numpy as np
 
 from leastnoise.curator import description, expectation
@@ -14,10 +15,10 @@ from leastnoise.curator.budget.charge import Charge
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.expectation import Preview
 from leastnoise.curator.queries.options import limits_of
-from leastnoise.curator.queries.query import Query, released
+from leastnoise.curator.queries.query import Facts, Query, released
 from leastnoise.curator.release import Answer, Batch
 from leastnoise.curator.request import PrivacyRequest
-from leastnoise.curator.rows import clipping, keeping, vectors
+from leastnoise.curator.rows import clipping, vectors
 from leastnoise.curator.rows.keeping import Rule
 from leastnoise.curator.rows.totals import Aggregate, to_int64
 from leastnoise.curator.rows.vectors import Integers, NormClip
@@ -28,9 +29,6 @@ from leastnoise.privacy.vector_noise import VectorPlan
 from leastnoise.releases.left_out import LeftOut
 from leastnoise.releases.mean import MeanRelease
 from leastnoise.releases.provenance import Provenance
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
 
 MAX_LENGTH = 2**20
 
@@ -97,34 +95,20 @@ class Vectors(Query):
             neighbours=self.neighbours,
         )
 
-    @property
-    def _bins_of_limits(self) -> int:
-        """A vector is one bin."""
-        return 1
-
-    def _values_left_out(self) -> Sequence[LeftOut]:
+    def _facts(self) -> Facts:
         columns, array = self.columns, self._data.clean.given[self.columns[0]].type().is_array()
         length = [LeftOut("not of the length", columns=columns, numbers=(self.clip.length,))] if array else []
         norm = LeftOut("clip_norm", columns=columns, numbers=(self.clip.norm,))
-        return [LeftOut("null", columns=columns), *length, norm]
+        return Facts(
+            subject=f"{self.kind} of {description.shortened(columns)}",
+            size=description.counted(self.clip.length, "component"),
+            clip=f", norm clipped to {self.clip.norm!r}",
+            salt={"clip_norm": self.clip.norm, "length": self.clip.length},
+            left_out=[LeftOut("null", columns=columns), *length, norm],
+            bins=1,
+        )
 
-    def _subject(self) -> str:
-        return f"{self.kind} of {description.shortened(self.columns)}"
-
-    def _size_in_words(self) -> str:
-        return description.counted(self.clip.length, "component")
-
-    def _clip_in_words(self) -> str:
-        return f", norm clipped to {self.clip.norm!r}"
-
-    def _clip_facts(self) -> dict[str, object]:
-        return {"clip_norm": self.clip.norm, "length": self.clip.length}
-
-    def _expression(self) -> ir.Table:
-        return keeping.in_sql(*self._ranked())
-
-    def _ranked(self) -> tuple[ir.Table, Rule]:
-        """The vectors, and which are kept."""
+    def _content(self) -> tuple[ir.Table, Rule]:
         named = self._named()
         return vectors.competing(
             named.rows,
@@ -140,7 +124,7 @@ class Vectors(Query):
         if self._data.source.rereadable:
             total = self._bounded_sums()
         else:
-            total = vectors.added(*self._ranked(), clip=self.clip, engine=self._data.engine)
+            total = vectors.added(*self._content(), clip=self.clip, engine=self._data.engine)
         sums, count = total[:-1], total[-1:]
         return Aggregate(values=to_int64(np.append(sums, count * self.clip.radius) if self._counted else sums))
 
@@ -160,16 +144,14 @@ class Vectors(Query):
             units=rows.select(**named),
             clip=self.clip,
             max_rows=self.limits.max_rows,
-            ranked=self._ranked,
+            ranked=self._content,
             engine=self._data.engine,
         )
 
     def read(self, plan: VectorPlan, noisy: Batch, provenance: Provenance) -> Answer:
         """The sums of the components; or their means."""
-        norm, sums = (
-            self.clip.norm,
-            released(noisy, plan, provenance, kind=self.kind.removeprefix("vector_"), domain=None),
-        )
+        norm, kind = self.clip.norm, self.kind.removeprefix("vector_")
+        sums = released(noisy, plan, provenance, kind=kind, domain=None)
         if not self._counted:
             return sums
         return MeanRelease.of(sums, centre=0.0, half_range=norm, within=(-norm, norm), domain=None, column=None)

@@ -56,17 +56,20 @@ def saturate(values: NDArray[Any]) -> NDArray[np.int64]:
 Integers = np.ndarray[Any, Any]
 
 
-def to_dense(size: int, parts: list[pa.Table], column: str) -> Integers:
-    """The totals in a vector of all bins, 0 for those that no part has."""
-    values = joined(parts, column)
-    total: Integers = np.zeros(size, dtype=values.dtype)
-    np.add.at(total, joined(parts, "bin").astype(np.int64), values)
-    return total
+def to_dense(size: int, totals: pa.Table, column: str) -> Integers:
+    """The totals in a vector of all bins, 0 for those that have none."""
+    values = integers(totals[column])
+    dense: Integers = np.zeros(size, dtype=values.dtype)
+    dense[integers(totals["bin"]).astype(np.int64)] = values
+    return dense
 
 
-def joined(parts: list[pa.Table], column: str) -> Integers:
-    """The column of all parts."""
-    return np.concatenate([integers(part[column]) for part in parts])
+def by_place(places: Integers, totals: Integers) -> tuple[Integers, Integers]:
+    """The places that have totals, rising, and the sum of each."""
+    found, inverse = np.unique(places, return_inverse=True)
+    sums: Integers = np.zeros(len(found), dtype=totals.dtype)
+    np.add.at(sums, inverse, totals)
+    return found, sums
 
 
 def integers(column: pa.ChunkedArray) -> Integers:
