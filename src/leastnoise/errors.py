@@ -60,8 +60,8 @@ class LeastnoiseError(Exception):
     """The root of everything leastnoise raises on purpose.
 
     `parameter` is the name of the argument that is wrong and `value` what was given, both public. `example` has
-    arguments that would do, by name; or several such, of which one is enough. `str` writes them as Python arguments,
-    the command line as options.
+    arguments that would do, by name; or several such, of which one is enough: the one argument that all of them name is
+    the `parameter`, where no other is. `str` writes them as Python arguments, the command line as options.
     """
 
     def __init__(
@@ -74,9 +74,10 @@ class LeastnoiseError(Exception):
     ) -> None:
         super().__init__(message)
         self.message = message
-        self.parameter = parameter
         self.value = value
         self.examples: tuple[Example, ...] = (example,) if isinstance(example, Mapping | Code) else tuple(example)
+        named = {name for each in self.examples if isinstance(each, Mapping) for name in each}
+        self.parameter = parameter if parameter is not None or len(named) != 1 else named.pop()
 
     def __str__(self) -> str:
         return printable(with_examples(self.message, "Say", map(_arguments, self.examples)), lines=True)

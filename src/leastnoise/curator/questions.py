@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from leastnoise import stats
+from leastnoise._support import validation
 from leastnoise.curator.budget.terms import Share
 from leastnoise.curator.dataset import Dataset
+from leastnoise.curator.queries.crosstab_options import checked_axes, checked_weight, checked_workload, crosstab_limits
 from leastnoise.curator.queries.crosstabs import Crosstabs, RowWeight
 from leastnoise.curator.queries.kernel_histogram import KernelHistogram
-from leastnoise.curator.queries.options import check_names, column_names
-from leastnoise.curator.queries.quantile import Quantile
+from leastnoise.curator.queries.options import check_names, column_names, limits_of, listed_domain
+from leastnoise.curator.queries.quantile import (
+    FINE_STEPS,
+    Quantile,
+    check_counts,
+    checked_levels,
+    checked_rows,
+    checked_steps,
+)
 from leastnoise.curator.queries.query import Query
 from leastnoise.curator.queries.statistic_options import checked, counted, one_statistic
 from leastnoise.curator.queries.statistics import Statistics
 from leastnoise.curator.queries.unknown_keys import UnknownCounts, UnknownKeys
 from leastnoise.curator.queries.vectors import Vectors
+from leastnoise.curator.rows.clipping import Clip
+from leastnoise.domain import Domain, OrOther, Steps
 from leastnoise.errors import Code, InvalidParameter, MissingParameter
 from leastnoise.workload.strategy import Weights
 
@@ -122,20 +133,28 @@ class Questions:
             noise is then the least for these, in every table with the column.
         ranges: columns with ordered keys of which the sums over all ranges are, such as ages 18 to 29.
         """
-        return Crosstabs.of(
-            self._data,
-            tables,
-            keys=keys,
-            ways=ways,
+        validation.word("row_weight", row_weight, ("whole", "shared"))
+        data, shared = self._data, row_weight == "shared"
+        ordered = [name for names in (cumulative, ranges) if isinstance(names, Iterable) for name in names]
+        axes, tree = checked_axes(data, tables, keys=keys, ways=ways, other=other, nulls=nulls, ordered=ordered)
+        assert keys is not None
+        workload = checked_workload(axes, tables, ways, cumulative=cumulative, ranges=ranges, tree=tree)
+        by = tuple(column for column in keys if column in axes or (tree is not None and column == tree.column))
+        return Crosstabs(
+            _data=data,
+            by=by,
+            limits=crosstab_limits(data, by, max_rows, shared=shared),
+            workload=workload,
+            axes=axes,
+            tree=tree,
             weights=weights,
-            max_rows=max_rows,
             row_weight=row_weight,
             weight=weight,
-            weight_clip=weight_clip,
-            other=other,
-            nulls=nulls,
-            cumulative=cumulative,
-            ranges=ranges,
+            clip=checked_weight(data, weight, weight_clip, shared=shared, workload=workload),
+            counted=workload.maximal,
+            keyed=tuple(
+                name for name in axes if isinstance(axes[name], OrOther) and not isinstance(keys[name], OrOther)
+            ),
         )
 
     def quantile(
@@ -174,19 +193,31 @@ class Questions:
         max_bins: in how many groups. Left out, as many as max_rows. Of the three, enough must be given to limit a unit.
         nulls: "drop" (the default) leaves out rows without a key, "bin" gives them a group of their own.
         """
+        data = self._data
+        data.check_usable(column)
+        exact, count, rows = checked_levels(levels), checked_steps(bins), checked_rows(expected_rows)
+        names = column_names(by)
+        if names and keys is None:
+            raise MissingParameter(
+                f"quantiles by {', '.join(names)} need the public keys. Histograms and summaries find them.",
+                example={"keys": ["a", "b"]},
+            )
+        domain = listed_domain(data, names, keys, nulls) if names else Domain()
+        ends = Clip.of(clip, data.rows[column].type())
+        check_counts(domain, count)
         limits = {"max_rows": max_rows, "max_per_bin": max_per_bin, "max_bins": max_bins}
-        return Quantile.of(
-            self._data,
-            column,
-            levels,
-            clip=clip,
-            bins=bins,
-            by=by,
-            keys=keys,
-            nulls=nulls,
-            intervals=intervals,
-            expected_rows=expected_rows,
-            **limits,
+        return Quantile(
+            _data=data,
+            _bins=domain,
+            by=names,
+            column=column,
+            levels=exact,
+            steps=Steps(low=ends.low, high=ends.high, bins=count or FINE_STEPS),
+            chosen_with=ends.chosen_with,
+            fixed=count is not None,
+            intervals=bool(intervals),
+            expected_rows=rows,
+            limits=limits_of(data, bins=domain.size, by=names, **limits),
         )
 
     def sum(

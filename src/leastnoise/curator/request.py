@@ -117,7 +117,6 @@ class PrivacyRequest:
             raise errors.InvalidParameter(
                 "Keys that nobody listed show with some small probability, so they need a delta above 0. With a delta "
                 "of 0, list the keys.",
-                parameter="delta",
                 value=self.delta,
                 example={"delta": 1e-6},
             )
@@ -150,7 +149,6 @@ class PrivacyRequest:
         if self.delta is None:
             raise errors.MissingParameter(
                 "epsilon needs its delta: a small probability, or 0 for Laplace noise.",
-                parameter="delta",
                 example=[{"delta": 1e-6}, {"delta": 0}],
             )
         return self.epsilon, self.delta

@@ -54,7 +54,6 @@ def checked_people(people: object) -> list[str]:
     if not all(word and word.isprintable() and len(word) <= MAX_NAME_CHARACTERS for word in words):
         raise errors.InvalidParameter(
             "people are names: of users of this machine, or with PostgreSQL of roles.",
-            parameter="people",
             example={"people": ["ann", "ben"]},
         )
     return words
@@ -76,9 +75,7 @@ def checked_expiry(expires: object, now: datetime) -> datetime | None:
         moment = datetime.combine(expires, time.max, tzinfo=UTC)
     if moment is None or moment <= now:
         raise errors.InvalidParameter(
-            "expires is a day, or a moment, in the future.",
-            parameter="expires",
-            example={"expires": f"{now.year + 1}-12-31"},
+            "expires is a day, or a moment, in the future.", example={"expires": f"{now.year + 1}-12-31"}
         )
     return moment.astimezone(UTC)
 

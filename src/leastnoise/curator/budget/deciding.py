@@ -130,7 +130,6 @@ def _bought(request: PrivacyRequest, terms: Terms, planner: NoisePlanner[Plan]) 
         raise errors.BudgetMismatch(
             "All of this budget's epsilon is set aside for Laplace releases, so Gaussian noise has no limit to spend "
             "from. Take Laplace noise, or open a budget with a pure_epsilon below its epsilon.",
-            parameter="mechanism",
             value=request.mechanism,
             example={"mechanism": "laplace"},
         )
@@ -211,9 +210,7 @@ def _some_epsilon(epsilon: float) -> float:
     if epsilon > 0:
         return epsilon
     raise errors.InvalidParameter(
-        "This share is worth no epsilon that a double can hold. Take a larger one.",
-        parameter="share",
-        example={"share": 0.01},
+        "This share is worth no epsilon that a double can hold. Take a larger one.", example={"share": 0.01}
     )
 
 

@@ -139,7 +139,6 @@ class Terms:
             raise errors.InvalidParameter(
                 f"pure_epsilon = {float(pure):g} is more than all of epsilon = {float(total):g}, from which it is "
                 "taken. All of it makes a budget for Laplace releases only.",
-                parameter="pure_epsilon",
                 value=pure_epsilon,
                 example={"pure_epsilon": float(total)},
             )
@@ -147,7 +146,6 @@ class Terms:
         if delta is None and not laplace_only:
             raise errors.MissingParameter(
                 "A budget for Gaussian releases needs its delta. One for Laplace releases only has a delta of 0.",
-                parameter="delta",
                 example=[{"delta": 1e-6}, {"delta": 0}],
             )
         nothing = delta is None or (laplace_only and validation.is_zero(delta))
@@ -157,7 +155,6 @@ class Terms:
             raise errors.InvalidParameter(
                 f"threshold_delta = {float(hidden):g} is taken from delta = {float(chance):g}, and the noise of "
                 "unknown keys is Gaussian, so both need some of delta: half of it each is usual.",
-                parameter="threshold_delta",
                 value=threshold_delta,
                 example={"threshold_delta": 0 if laplace_only else float(chance / 2)},
             )
@@ -358,10 +355,7 @@ def _read(text: str, name: str) -> Fraction:
     except ArithmeticError:
         pass
     raise errors.WrongType(
-        f"A share is a number or a fraction. Got {text!r} instead.",
-        parameter=name,
-        value=text,
-        example=[{name: 0.25}, {name: "1/52"}],
+        f"A share is a number or a fraction. Got {text!r} instead.", value=text, example=[{name: 0.25}, {name: "1/52"}]
     )
 
 
@@ -371,7 +365,6 @@ def share_of(share: Share) -> Fraction:
     if exact > 1:
         raise errors.InvalidParameter(
             f"A share is a part of the whole budget, so at most 1. Got {share!r} instead.",
-            parameter="share",
             value=share,
             example={"share": 0.25},
         )
@@ -379,7 +372,6 @@ def share_of(share: Share) -> Fraction:
         raise errors.InvalidParameter(
             f"A share is at least {float(LEAST_SHARE):g}, which bounds how often the rows are read for one budget. "
             f"Got {share!r} instead.",
-            parameter="share",
             value=share,
             example={"share": 0.01},
         )
@@ -437,7 +429,6 @@ def _label(name: str, value: object) -> str | None:
         return value
     raise errors.WrongType(
         f"{name} must be a name. Got {type(value).__name__} instead.",
-        parameter=name,
         example={name: {"unit": "taxi", "table": "trips"}[name]},
     )
 

@@ -185,15 +185,11 @@ def scale_in_steps(name: str, value: Any) -> Fraction:
         raise WrongType(
             f"{name} must be a real number of grid steps. Got {type(value).__name__} instead. "
             "The noise's scale decides the privacy, so nothing is guessed.",
-            parameter=name,
             example={name: 1.5},
         )
     if not math.isfinite(value):
         raise InvalidParameter(
-            f"{name} must be finite. Got {value} instead. No such noise exists.",
-            parameter=name,
-            value=value,
-            example={name: 1.5},
+            f"{name} must be finite. Got {value} instead. No such noise exists.", value=value, example={name: 1.5}
         )
     # Never through float(): a long double rounded down would be less noise than was asked for.
     number: Any = value

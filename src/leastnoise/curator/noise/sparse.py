@@ -152,7 +152,6 @@ def _domain(domain_size: Any) -> int:
     if domain > MAX_BINS:
         raise InvalidParameter(
             "domain_size must be between 1 and 2^512. It is the public number of bins, occupied or not.",
-            parameter="domain_size",
             value=domain_size,
             example={"domain_size": 10**12},
         )

@@ -12,7 +12,7 @@ from typing import Any
 
 from leastnoise import domain as domains
 from leastnoise.curator.dataset import Dataset
-from leastnoise.curator.queries.options import check_columns, exact_matches
+from leastnoise.curator.queries.options import check_columns, exact_matches, limits_of
 from leastnoise.curator.rows.clipping import Clip, rounded_end
 from leastnoise.domain import (
     OTHER,
@@ -28,6 +28,7 @@ from leastnoise.domain import (
 )
 from leastnoise.domain.product import check_filled
 from leastnoise.errors import BadDomain, Code, Example, InvalidParameter, MissingParameter, WrongType, as_argument
+from leastnoise.privacy.sensitivity import LARGEST_LIMIT, Limits
 from leastnoise.releases.columns import refuse_reserved
 from leastnoise.releases.table_set import table_name
 from leastnoise.workload import Workload
@@ -59,7 +60,6 @@ def checked_axes(
         raise MissingParameter(
             "Tables need the public keys of their columns, by name. Keys that nobody listed would tell who is there: "
             "list them, or read them from a file by ln.domain.read.",
-            parameter="keys",
             example={"keys": {"sex": ["F", "M"]}},
         )
     _check_other(other, nulls)
@@ -96,7 +96,6 @@ def _check_other(other: Other, nulls: str | None) -> None:
         raise WrongType(
             "other must be True, False, or the label of the key for missing and unlisted values. "
             f"Got {other!r} instead.",
-            parameter="other",
             value=other,
             example={"other": "no answer"},
         )
@@ -203,13 +202,11 @@ def checked_workload(
     if not tables and ways is None:
         raise MissingParameter(
             "Which tables? Name their columns one table after the other, or say how many columns they may have.",
-            parameter="ways",
             example={"ways": 2},
         )
     if tables and ways is not None:
         raise InvalidParameter(
             "Either the tables are named, or it is said how many columns they may have, not both.",
-            parameter="ways",
             value=ways,
             example={"ways": 2},
         )
@@ -270,14 +267,12 @@ def checked_weight(data: Dataset, weight: str | None, clip: object, *, shared: b
         raise MissingParameter(
             "Weights need the largest that one row may have, a public number, or one row could change the tables "
             "without limit.",
-            parameter="weight_clip",
             example={"weight_clip": (0, 500)},
         )
     ends = Clip.of(clip, data.rows[weight].type())
     if ends.low < 0:
         raise InvalidParameter(
             f"Weights are never negative, so the clip begins at 0 or above. Got {ends.low!r} instead.",
-            parameter="weight_clip",
             value=clip,
             example={"weight_clip": (0, 500)},
         )
@@ -289,6 +284,13 @@ def checked_weight(data: Dataset, weight: str | None, clip: object, *, shared: b
         return ends
     lowest, highest = rounded_end(ends.low, step), rounded_end(ends.high, step)
     return Clip(low=ends.low, high=ends.high, grid=step, lowest=lowest, highest=highest, integers=False)
+
+
+def crosstab_limits(data: Dataset, by: tuple[str, ...], max_rows: int | None, *, shared: bool) -> Limits:
+    """How much of one unit is kept. Rows that share one weight need no limit."""
+    if shared and max_rows is None and not data.row_is_unit:
+        return Limits(max_rows=LARGEST_LIMIT, max_per_bin=LARGEST_LIMIT, max_bins=LARGEST_LIMIT)
+    return limits_of(data, bins=None, by=by, max_rows=max_rows)
 
 
 # A tree among the columns

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import ibis.expr.types as ir
 
-from leastnoise._support import validation
 from leastnoise._support.validation import Number
 from leastnoise.curator import description, expectation
 from leastnoise.curator.budget.charge import Charge
 from leastnoise.curator.budget.deciding import decide
-from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.engines.engine import unique
 from leastnoise.curator.expectation import TablesExpectation
 from leastnoise.curator.queries.crosstab_options import (
-    Other,
     TreeColumn,
-    checked_axes,
-    checked_weight,
     checked_workload,
     keys_of_one,
 )
-from leastnoise.curator.queries.options import limits_of
 from leastnoise.curator.queries.query import Facts, NamedRows, Query, clipped_to
 from leastnoise.curator.release import Answer, Batch, Decision
 from leastnoise.curator.request import PrivacyRequest
@@ -39,7 +33,7 @@ from leastnoise.curator.rows.totals import Aggregate
 from leastnoise.domain import Axis, OrNull, OrOther
 from leastnoise.privacy import sensitivity as sensitivities
 from leastnoise.privacy.comparison import Comparison
-from leastnoise.privacy.sensitivity import LARGEST_LIMIT, Limits, Sensitivity
+from leastnoise.privacy.sensitivity import LARGEST_LIMIT, Sensitivity
 from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.releases.left_out import LeftOut
 from leastnoise.releases.provenance import Provenance
@@ -70,48 +64,6 @@ class Crosstabs(Query):
     counted: tuple[tuple[str, ...], ...] = ()  # the tables that are counted: none contains another
     tree: TreeColumn | None = None  # the column whose rows hold leaves of a tree; its levels are among the axes
     keyed: tuple[str, ...] = ()  # the columns that `other` gave a key for missing and unlisted values
-
-    @classmethod
-    def of(
-        cls,
-        data: Dataset,
-        tables: Sequence[str | Iterable[str]],
-        *,
-        keys: Any,
-        ways: int | Sequence[int] | None,
-        weights: Weights,
-        max_rows: int | None,
-        row_weight: RowWeight,
-        weight: str | None,
-        weight_clip: object,
-        other: Other,
-        nulls: str | None,
-        cumulative: Sequence[str] = (),
-        ranges: Sequence[str] = (),
-    ) -> Crosstabs:
-        """The question, checked."""
-        validation.word("row_weight", row_weight, ("whole", "shared"))
-        ordered = [name for names in (cumulative, ranges) if isinstance(names, Iterable) for name in names]
-        axes, tree = checked_axes(data, tables, keys=keys, ways=ways, other=other, nulls=nulls, ordered=ordered)
-        workload = checked_workload(axes, tables, ways, cumulative=cumulative, ranges=ranges, tree=tree)
-        clip = checked_weight(data, weight, weight_clip, shared=row_weight == "shared", workload=workload)
-        by = tuple(column for column in keys if column in axes or (tree is not None and column == tree.column))
-        return cls(
-            _data=data,
-            by=by,
-            limits=_limits(data, by, max_rows, shared=row_weight == "shared"),
-            workload=workload,
-            axes=axes,
-            tree=tree,
-            weights=weights,
-            row_weight=row_weight,
-            weight=weight,
-            clip=clip,
-            counted=workload.maximal,
-            keyed=tuple(
-                name for name in axes if isinstance(axes[name], OrOther) and not isinstance(keys[name], OrOther)
-            ),
-        )
 
     def __post_init__(self) -> None:
         """Build the expression and the strategy once, so that what is wrong is found before any row is read."""
@@ -360,10 +312,3 @@ def _maximal(workload: Workload, noise: TablesNoise) -> tuple[tuple[str, ...], .
         return workload.maximal
     released = noise.scales
     return tuple(table for table in released if not any(workload.sums_up(other, table) for other in released))
-
-
-def _limits(data: Dataset, by: tuple[str, ...], max_rows: int | None, *, shared: bool) -> Limits:
-    """How much of one unit is kept. Rows that share one weight need no limit."""
-    if shared and max_rows is None and not data.row_is_unit:
-        return Limits(max_rows=LARGEST_LIMIT, max_per_bin=LARGEST_LIMIT, max_bins=LARGEST_LIMIT)
-    return limits_of(data, bins=None, by=by, max_rows=max_rows)

@@ -60,7 +60,6 @@ def column_names(names: str | Sequence[str], *, parameter: str = "by") -> tuple[
         if not isinstance(name, str):
             raise WrongType(
                 f"{parameter} names a column, or several, by text. Got {type(name).__name__} instead.",
-                parameter=parameter,
                 value=name,
                 example={parameter: "fare"},
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -18,16 +18,14 @@ from leastnoise._support.rounding import sqrt_up
 from leastnoise._support.validation import Floats, Number
 from leastnoise.curator import description
 from leastnoise.curator.budget.charge import Charge
-from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.expectation import Expectation
 from leastnoise.curator.quantile_mechanism import counts_between, quantile_steps
 from leastnoise.curator.queries import quantile_choice
 from leastnoise.curator.queries.binned import BinnedQuery
-from leastnoise.curator.queries.options import column_names, left_out_by_domain, limits_of, listed_domain
+from leastnoise.curator.queries.options import left_out_by_domain
 from leastnoise.curator.queries.query import Facts, NamedRows, Query, clipped_to, released
 from leastnoise.curator.release import Answer, Batch, Decision, add_noise
 from leastnoise.curator.request import PrivacyRequest
-from leastnoise.curator.rows.clipping import Clip
 from leastnoise.curator.rows.placing import place
 from leastnoise.curator.rows.totals import Aggregate, by_place, integers, saturate, to_int64
 from leastnoise.domain import Domain, Steps
@@ -73,54 +71,6 @@ class Quantile(BinnedQuery):
     intervals: bool
     expected_rows: float | None
     strategy: IntegerStrategy | None = None  # the sums of a histogram's counts that get noise; None: every count does
-
-    @classmethod
-    def of(
-        cls,
-        data: Dataset,
-        column: str,
-        levels: Any,
-        *,
-        clip: object,
-        bins: Any,
-        by: str | Sequence[str],
-        keys: Any,
-        nulls: str,
-        intervals: bool,
-        expected_rows: Any,
-        **limits: int | None,
-    ) -> Quantile:
-        """The question, checked."""
-        data.check_usable(column)
-        exact, count, rows = checked_levels(levels), checked_steps(bins), checked_rows(expected_rows)
-        names = column_names(by)
-        if names and keys is None:
-            raise MissingParameter(
-                f"quantiles by {', '.join(names)} need the public keys. Histograms and summaries find them.",
-                parameter="keys",
-                example={"keys": ["a", "b"]},
-            )
-        domain = listed_domain(data, names, keys, nulls) if names else Domain()
-        ends = Clip.of(clip, data.rows[column].type())
-        most = count or max(HISTOGRAM_STEPS)
-        if domain.sparse or domain.size * most > MAX_COUNTS:
-            raise BadDomain(
-                f"quantiles may have {MAX_COUNTS:,} counts in all, and {domain.size:,} groups with "
-                f"{most:,} steps each have more. Use coarser keys, or fewer steps."
-            )
-        return cls(
-            _data=data,
-            _bins=domain,
-            by=names,
-            column=column,
-            levels=exact,
-            steps=Steps(low=ends.low, high=ends.high, bins=count or FINE_STEPS),
-            chosen_with=ends.chosen_with,
-            fixed=count is not None,
-            intervals=bool(intervals),
-            expected_rows=rows,
-            limits=limits_of(data, bins=domain.size, by=names, **limits),
-        )
 
     def __post_init__(self) -> None:
         """Build both expressions once, so that a wrong type is found before any row is read."""
@@ -312,30 +262,25 @@ def checked_levels(levels: Any) -> tuple[Fraction, ...]:
     if levels is None:
         raise MissingParameter(
             "Which quantiles? Levels are shares of the rows: one half is the median.",
-            parameter="levels",
             example=[{"levels": 0.5}, {"levels": [0.1, 0.5, 0.9]}],
         )
     given = levels.tolist() if hasattr(levels, "tolist") else levels
     listed = list(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes) else [given]
     if any(isinstance(one, bool) or not isinstance(one, Real) for one in listed):
         raise WrongType(
-            f"levels must be numbers between 0 and 1. Got {levels!r} instead.",
-            parameter="levels",
-            example={"levels": [0.1, 0.5, 0.9]},
+            f"levels must be numbers between 0 and 1. Got {levels!r} instead.", example={"levels": [0.1, 0.5, 0.9]}
         )
     for one in listed:
         if one in (0, 1):
             raise InvalidParameter(
                 "The least and the largest value are single people's, and no noise hides them. Ask for a level near "
                 "the end instead; the ends of the clip are public anyway.",
-                parameter="levels",
                 value=levels,
                 example={"levels": 0.01 if one == 0 else 0.99},
             )
         if not 0 < one < 1:
             raise InvalidParameter(
                 f"levels must be between 0 and 1. Got {one!r} instead. The median is at one half.",
-                parameter="levels",
                 value=levels,
                 example={"levels": 0.5},
             )
@@ -343,13 +288,11 @@ def checked_levels(levels: Any) -> tuple[Fraction, ...]:
     if not 1 <= len(exact) <= MAX_LEVELS:
         raise InvalidParameter(
             f"levels must be from 1 to {MAX_LEVELS:,} numbers. Got {len(exact):,} instead.",
-            parameter="levels",
             example={"levels": [0.1, 0.5, 0.9]},
         )
     if any(after <= before for before, after in pairwise(exact)):
         raise InvalidParameter(
             f"levels must rise, each given once. Got {levels!r} instead.",
-            parameter="levels",
             value=levels,
             example={"levels": sorted({float(one) for one in exact})},
         )
@@ -367,6 +310,16 @@ def checked_steps(bins: Any) -> int | None:
     return int(bins)
 
 
+def check_counts(domain: Domain, steps: int | None) -> None:
+    """Refuse more counts than a histogram may have, in so many steps for each group."""
+    most = steps or max(HISTOGRAM_STEPS)
+    if domain.sparse or domain.size * most > MAX_COUNTS:
+        raise BadDomain(
+            f"quantiles may have {MAX_COUNTS:,} counts in all, and {domain.size:,} groups with {most:,} steps each "
+            "have more. Use coarser keys, or fewer steps."
+        )
+
+
 def checked_rows(expected: Any) -> float | None:
     """How many rows somebody expects; None: nobody says."""
     if expected is None:
@@ -375,7 +328,6 @@ def checked_rows(expected: Any) -> float | None:
     if not number or not 1 <= expected <= MOST_ROWS:
         raise (InvalidParameter if number else WrongType)(
             f"expected_rows must be a number, about how many rows there are, from 1 to 1e18. Got {expected!r} instead.",
-            parameter="expected_rows",
             example={"expected_rows": 30_000},
         )
     return float(expected)

@@ -404,7 +404,6 @@ def _checked_weights(statistics: Mapping[str, Any], weights: Mapping[str, float]
     if not isinstance(given, Mapping):
         raise WrongType(
             f"weights are by the name of a statistic. Got {type(given).__name__} instead.",
-            parameter="weights",
             example={"weights": {next(iter(statistics)): 4}},
         )
     for name, weight in given.items():
@@ -412,7 +411,6 @@ def _checked_weights(statistics: Mapping[str, Any], weights: Mapping[str, float]
         if not known or isinstance(weight, bool) or not isinstance(weight, Real):
             raise InvalidParameter(
                 f"weights are numbers above 0, by the name of a statistic. Got {name!r}: {weight!r} instead.",
-                parameter="weights",
                 example={"weights": {next(iter(statistics)): 4}},
             )
         if not 1e-6 <= weight <= 1e6 or math.isnan(weight):

@@ -15,7 +15,7 @@ they cost the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -33,16 +33,16 @@ from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.quantile_mechanism import counts_between, quantile_steps
 from leastnoise.curator.queries.binned import BinnedQuery
 from leastnoise.curator.queries.options import left_out_by_domain, limits_of, listed_domain
-from leastnoise.curator.queries.quantile import Quantile
+from leastnoise.curator.queries.quantile import FINE_STEPS, Quantile, checked_levels
 from leastnoise.curator.queries.quantile_choice import by_rank
 from leastnoise.curator.queries.query import Facts, released
 from leastnoise.curator.release import Batch, Decision, add_noise
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.rows import priorities
-from leastnoise.curator.rows.clipping import checked_ends
+from leastnoise.curator.rows.clipping import Clip, checked_ends
 from leastnoise.curator.rows.placing import with_bin_class, with_octave, with_row_class
 from leastnoise.curator.rows.totals import Aggregate, to_dense, to_int64
-from leastnoise.domain import Domain
+from leastnoise.domain import Domain, Steps
 from leastnoise.domain.round_numbers import step_weights
 from leastnoise.errors import BadDomain, InvalidParameter, LeastnoiseError, MissingParameter, WrongType
 from leastnoise.privacy.neighbours import Neighbours
@@ -76,7 +76,6 @@ class UnitCounts(BinnedQuery):
         if by and keys is None:
             raise MissingParameter(
                 "Limits are proposed for bins that are public, so the keys must be listed.",
-                parameter="keys",
                 example={"keys": ["a", "b"]},
             )
         domain = listed_domain(data, by, keys, nulls) if by else Domain()
@@ -225,7 +224,6 @@ def later_request(
     if left <= 0:
         raise InvalidParameter(
             "After this nothing of the budget is left for the question that the limits are for.",
-            parameter="share",
             value=request.share,
             example={"share": 0.02},
         )
@@ -286,21 +284,21 @@ class ClipQuestion(Quantile):
         """The question, checked."""
         low, high = _checked_levels(levels)
         drawn = [level for level in (low, high) if 0 < level < 1]
-        found = Quantile.of(
-            data,
-            column,
-            drawn,
-            clip=_checked_within(within),
-            bins=None,
-            by=(),
-            keys=None,
-            nulls="drop",
+        data.check_usable(column)
+        exact, ends = checked_levels(drawn), Clip.of(_checked_within(within), data.rows[column].type())
+        return cls(
+            _data=data,
+            _bins=Domain(),
+            column=column,
+            levels=exact,
+            steps=Steps(low=ends.low, high=ends.high, bins=FINE_STEPS),
+            chosen_with=ends.chosen_with,
+            fixed=False,
             intervals=True,
             expected_rows=None,
-            max_rows=max_rows,
+            limits=limits_of(data, bins=1, max_rows=max_rows),
+            ends=(low, high),
         )
-        given = {field.name: getattr(found, field.name) for field in fields(found) if field.name != "kind"}
-        return cls(**given, ends=(low, high))
 
     def _facts(self) -> Facts:
         levels = ", ".join(f"{float(q):g}" for q in self.levels)
@@ -350,7 +348,6 @@ def _checked_levels(levels: Any) -> tuple[float, float]:
     if not pair or any(isinstance(one, bool | str) or not hasattr(one, "__float__") for one in given):
         raise WrongType(
             f"levels must be a pair (low, high) of shares of the rows. Got {levels!r} instead.",
-            parameter="levels",
             value=levels,
             example={"levels": (0.005, 0.995)},
         )
@@ -359,7 +356,6 @@ def _checked_levels(levels: Any) -> tuple[float, float]:
         raise InvalidParameter(
             "levels must rise from 0 to 1: the share of the rows below the lower end, and below the upper end. A 0 or "
             f"1 keeps the public end of that side, and one of both is to be found. Got {levels!r} instead.",
-            parameter="levels",
             value=levels,
             example=[{"levels": (0.005, 0.995)}, {"levels": (0, 0.995)}],
         )

@@ -78,7 +78,6 @@ class UnknownKeys(Query):
                     f'"{figure.name}" is a {figure.kind}, and of keys that nobody listed only counts, sums, means, '
                     "rates and ratios are published: the others have no interval that holds given that a key shows. "
                     "List the keys.",
-                    parameter="keys",
                     example={"keys": ["a", "b"]},
                 )
         check_unknown_keys(asked.data, by, nulls)

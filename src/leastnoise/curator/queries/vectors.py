@@ -168,7 +168,5 @@ def _length(data: Dataset, names: tuple[str, ...], length: int | None) -> int:
     if not data.clean.given[names[0]].type().is_array():
         return len(names)
     if len(names) > 1 or length is None or isinstance(length, bool) or not 2 <= length <= MAX_LENGTH:
-        raise MissingParameter(
-            "an array column needs its public length, from 2 to 2^20.", parameter="length", example={"length": 128}
-        )
+        raise MissingParameter("an array column needs its public length, from 2 to 2^20.", example={"length": 128})
     return length
