@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from leastnoise.denoise.tables import mixture, prediction
-from leastnoise.denoise.tables.estimate import _limited
-from leastnoise.denoise.tables.mixture import Cells, Posterior, posteriors
-from leastnoise.denoise.tables.repeated import Sight, _repeats, sights
+from leastnoise.denoise.tables.denoise_tables import _limited
+from leastnoise.denoise.tables.mixture import Cells, Uncertain, posteriors
+from leastnoise.denoise.tables.repeated import _repeats, sights
 from leastnoise.workload.residuals import project
 from made_up_tables import survey
 
@@ -15,9 +15,9 @@ def test_an_independent_column_shows_the_block_again():
     shares, other = np.array([0.7, 0.2, 0.1]), np.array([50.0, 10.0, 5.0, 35.0])
     pair = np.multiply.outer(other, shares)
     tables = {(): np.array(100.0), ("a",): other, ("c",): 100 * shares}
-    above = {("a", "c"): Sight(project(pair), np.full(pair.shape, 9.0 * (3 / 4) * (2 / 3)))}
+    above = {("a", "c"): Uncertain(project(pair), np.full(pair.shape, 9.0 * (3 / 4) * (2 / 3)))}
     (again,) = _repeats(("a",), above, tables, ["a", "c"])
-    assert again.block == pytest.approx(project(other))
+    assert again.value == pytest.approx(project(other))
     contrast = shares - 1 / 3
     assert again.variance == pytest.approx(9.0 * (3 / 4) / (contrast @ contrast))
 
@@ -31,19 +31,19 @@ def test_sights_have_the_variance_they_claim():
     tables = {(): np.array(100.0), ("a",): other, ("c",): 100 * shares}
     ratios = []
     for _ in range(1000):
-        direct = {("a",): Sight(project(other + rng.normal(0, 30, 10)), np.full(10, 900 * 0.9))}
-        above = {("a", "c"): Sight(project(pair + rng.normal(0, 30, pair.shape)), np.full(pair.shape, 540.0))}
+        direct = {("a",): Uncertain(project(other + rng.normal(0, 30, 10)), np.full(10, 900 * 0.9))}
+        above = {("a", "c"): Uncertain(project(pair + rng.normal(0, 30, pair.shape)), np.full(pair.shape, 540.0))}
         sight = sights(direct, above, tables, ["a", "c"])["a",]
         assert (sight.variance <= direct["a",].variance).all()
-        ratios.append(float(np.mean((sight.block - project(other)) ** 2 / sight.variance)))
+        ratios.append(float(np.mean((sight.value - project(other)) ** 2 / sight.variance)))
     assert 0.7 < np.mean(ratios) < 1.05  # its standard error is 0.015
     assert np.mean(sight.variance) < 0.8 * 810
 
 
 def test_a_column_with_even_shares_shows_nothing():
     tables = {(): np.array(90.0), ("a",): np.array([60.0, 30.0]), ("c",): np.array([30.0, 30.0, 30.0])}
-    direct = {("a",): Sight(np.array([15.0, -15.0]), np.full(2, 4.0))}
-    above = {("a", "c"): Sight(np.zeros((2, 3)), np.full((2, 3), 4.0))}
+    direct = {("a",): Uncertain(np.array([15.0, -15.0]), np.full(2, 4.0))}
+    above = {("a", "c"): Uncertain(np.zeros((2, 3)), np.full((2, 3), 4.0))}
     assert sights(direct, above, tables, ["a", "c"]) == direct
 
 
@@ -105,22 +105,22 @@ def test_plain_counts_are_shrunk_to_where_they_are():
     truth = np.r_[np.zeros(900), np.full(100, 500.0)]
     seen = truth + rng.normal(0, 20, 1000)
     (made,) = posteriors([Cells(seen, np.zeros(1000), np.full(1000, 400.0), 0.999)])
-    assert np.mean((made.mean - truth) ** 2) < 0.3 * 400
+    assert np.mean((made.value - truth) ** 2) < 0.3 * 400
 
 
 def test_one_and_two_degrees_of_freedom_are_left_alone():
     unbiased = project(np.array([[3.0, 1.0], [2.0, 9.0], [4.0, 0.5]]))
-    shrunk = Posterior(np.zeros((3, 2)), np.zeros((3, 2)))
-    assert _limited(unbiased, shrunk, np.full((3, 2), 1 / 3)).mean == pytest.approx(unbiased)
+    shrunk = Uncertain(np.zeros((3, 2)), np.zeros((3, 2)))
+    assert _limited(unbiased, shrunk, np.full((3, 2), 1 / 3)).value == pytest.approx(unbiased)
 
 
 def test_a_fixed_point_is_james_stein():
     rng = np.random.default_rng(6)
     y = rng.normal(0, 3.0, 40)
     unbiased, noise = y - y.mean(), 2.0
-    made = _limited(unbiased, Posterior(np.zeros(40), np.zeros(40)), np.full(40, noise * (1 - 1 / 40)))
+    made = _limited(unbiased, Uncertain(np.zeros(40), np.zeros(40)), np.full(40, noise * (1 - 1 / 40)))
     factor = 1 - (39 - 2) * noise / float(unbiased @ unbiased)
-    assert made.mean == pytest.approx(factor * unbiased)
+    assert made.value == pytest.approx(factor * unbiased)
 
 
 def test_predictions_come_from_smaller_tables_alone():

@@ -7,8 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from leastnoise import errors
-from leastnoise.denoise.tables import denoise_tables
-from leastnoise.denoise.tables.risk import TableRisks
+from leastnoise.denoise.tables import EstimatedTables, denoise_tables
 from leastnoise.workload.residuals import project, table_of_blocks
 from made_up_tables import survey
 
@@ -51,18 +50,28 @@ def test_a_limit_is_near_where_cells_are_many(drawn):
     assert np.sqrt(limit[:, 0] / true[:, 0]).max() < 1.8
 
 
+def by_rule(made, noisy, rule):
+    """The estimate that a rule of blocks makes."""
+    return EstimatedTables(rule(noisy, 1.0), noisy, made.variances, made.sizes, made.tables, "gaussian", rule)
+
+
+def halved(made, noisy):
+    return by_rule(made, noisy, lambda b, factor: {a: r / 2 for a, r in b.items()})
+
+
 def test_a_linear_rule_has_the_error_that_is_known():
     """Half of every block, 400 draws: right within 5 standard errors, beside its pessimism."""
     made = survey(mu=0.05)
     told, true = [], []
     for seed in range(400):
         noisy = made.noisy(seed)
-        half = {a: r / 2 for a, r in noisy.items()}
-        risks = TableRisks(
-            lambda b, factor: {a: r / 2 for a, r in b.items()}, noisy, made.variances, half, made.sizes, "gaussian"
+        made_of = halved(made, noisy)
+        told.append(made_of._unbiased(made_of._weights(("age", "job"))))
+        true.append(
+            float(
+                np.mean((table_of_blocks(made_of.blocks, ("age", "job"), made.sizes) - made.truth["age", "job"]) ** 2)
+            )
         )
-        told.append(risks.unbiased([("age", "job")]))
-        true.append(float(np.mean((table_of_blocks(half, ("age", "job"), made.sizes) - made.truth["age", "job"]) ** 2)))
     gap = np.array(told) - true
     assert abs(gap.mean()) < 5 * gap.std(ddof=1) / 20 + 0.04 * np.mean(true)  # STEP: its pessimism
 
@@ -74,9 +83,9 @@ def test_proved_limits_hold_for_the_unbiased_tables_too():
     above = 0
     for seed in range(200):
         noisy = made.noisy(seed)
-        risks = TableRisks(lambda b, factor: dict(b), noisy, made.variances, noisy, made.sizes, "gaussian")
+        made_of = by_rule(made, noisy, lambda b, factor: dict(b))
         loss = float(np.mean((table_of_blocks(noisy, ("age", "job"), made.sizes) - made.truth["age", "job"]) ** 2))
-        above += loss > risks.proved_limit([("age", "job")], 0.95)
+        above += loss > made_of.rmse_at_most(0.95, ("age", "job"), proved=True).value ** 2
     assert above <= 24
 
 
@@ -152,20 +161,18 @@ def test_the_standard_error_of_a_gain_is_that_over_draws():
         noisy = {
             a: truth[a] + np.sqrt(y) * project(rng.standard_normal(truth[a].shape)) for a, y in made.variances.items()
         }
-        half = {a: r / 2 for a, r in noisy.items()}
-        risks = TableRisks(
-            lambda b, factor: {a: r / 2 for a, r in b.items()}, noisy, made.variances, half, made.sizes, "gaussian"
-        )
+        made_of = halved(made, noisy)
         losses = [
             np.mean((table_of_blocks(b, table, made.sizes) - table_of_blocks(truth, table, made.sizes)) ** 2)
-            for b in (noisy, half)
+            for b in (noisy, made_of.blocks)
         ]
+        weights = made_of._weights(table)
         told = (
-            noise - risks.unbiased([table]) + 0.04 * noise / 4
+            noise - made_of._unbiased(weights) + 0.04 * noise / 4
         )  # less the pessimism, which is STEP of half the noise's error
-        error = risks._gain_error(risks._weights([table]))
+        error = made_of._gain_error(weights)
         ratios.append((told - (losses[0] - losses[1])) / error)
-        wrong += risks.is_below([table], noise) and losses[1] >= losses[0]
+        wrong += made_of.is_below(noise**0.5, table) and losses[1] >= losses[0]
     assert abs(np.mean(np.square(ratios)) - 5 / 6) < 0.3
     assert abs(np.mean(ratios)) < 5 / 20
     assert wrong <= 44

@@ -1,12 +1,26 @@
-"""From noisy residual blocks to tables: the estimate, and what is known without noise."""
+"""Estimates of a set of tables from noisy residual blocks: non-negative, consistent, with their own error (`risk.py`).
+
+They are made from the total to the largest tables.
+
+Smaller tables are estimated first and then held fixed: fitting all at once without negative cells would lift totals and
+one-way tables, whose noise is the smallest. For the tables of each order:
+
+1. what was seen of a block, together with the same in the blocks above it (`repeated`);
+2. what smaller tables predict, and for pairs also other pairs (`prediction`);
+3. the posterior mean of every cell, given both (`mixture`);
+4. no further from the unbiased block than a James-Stein estimate may go (`_limited`);
+5. the nearest non-negative table with the smaller tables as its margins (`projection`).
+
+Three or more margins may leave no table without negative cells, so where tables have three columns or more one last
+projection moves all blocks a little (`consistent`).
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
-from itertools import combinations
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,14 +29,17 @@ from leastnoise import errors
 from leastnoise._support import progress
 from leastnoise._support.validation import Floats
 from leastnoise.denoise.arrays import Mechanism
+from leastnoise.denoise.tables import prediction
 from leastnoise.denoise.tables.consistent import nonnegative
-from leastnoise.denoise.tables.estimate import estimated
-from leastnoise.denoise.tables.integers import Integers, rounded
-from leastnoise.denoise.tables.risk import TableRisks
-from leastnoise.releases.risk_limits import RmseLimit
-from leastnoise.workload.residuals import Table, project, table_of_blocks
+from leastnoise.denoise.tables.mixture import Cells, Uncertain, posteriors
+from leastnoise.denoise.tables.projection import nearest
+from leastnoise.denoise.tables.repeated import sights
+from leastnoise.denoise.tables.risk import EstimatedTables, subsets
+from leastnoise.workload.residuals import Table, project
 
 AGREE = 1e-9  # how far two known tables may differ in a common margin, relative to the total
+ROUNDS_OF_THREE = 5  # of a projection whose margins may have no solution
+Tables = dict[Table, Floats]
 
 
 def denoise_tables(
@@ -48,13 +65,13 @@ def denoise_tables(
     wanted = [tuple(c for c in table if sizes[c] > 1) for table in tables]
     fixed = _margins_of(known or {}, sizes, numbers)
     place = {column: i for i, column in enumerate(sizes)}
-    smaller = {a for table in wanted for a in _subsets(table) if len(a) < len(table)}
+    smaller = {a for table in wanted for a in subsets(table) if len(a) < len(table)}
     largest = [b for b in dict.fromkeys(wanted) if b not in smaller]
     needed = sorted(smaller | set(largest), key=lambda a: (len(a), [place[c] for c in a]))
     numbers = {a: numbers[a] for a in needed}
-    again = partial(_blocks, variances=variances, sizes=sizes, known=fixed)
+    again = partial(estimated, variances=variances, sizes=sizes, known=fixed)
     with progress.bar("denoising", len(numbers)) as advance:
-        found = _blocks(numbers, variances=variances, sizes=sizes, known=fixed, advance=advance)
+        found = estimated(numbers, variances=variances, sizes=sizes, known=fixed, advance=advance)
     if max(map(len, largest)) > 2:
         found = _joint(found, fixed, largest, sizes)
     return EstimatedTables(
@@ -66,20 +83,6 @@ def denoise_tables(
         mechanism=mechanism,
         again=again,
     )
-
-
-def _blocks(
-    blocks: Mapping[Table, Floats],
-    factor: float = 1.0,
-    *,
-    variances: Mapping[Table, float],
-    sizes: Mapping[str, int],
-    known: Mapping[Table, Floats],
-    advance: Any = lambda done: None,
-) -> dict[Table, Floats]:
-    """The blocks of the estimated tables, where the noise has `factor` times its variance."""
-    scaled = {a: factor * float(variances[a]) for a in blocks}
-    return {a: np.asarray(project(t)) for a, t in estimated(blocks, scaled, sizes, known, advance).items()}
 
 
 def _joint(
@@ -117,7 +120,7 @@ def _margins_of(
             raise errors.InvalidParameter(
                 f"The known table {' x '.join(names)} is no margin of a table that was asked for.", parameter="known"
             )
-        for a in _subsets(names):
+        for a in subsets(names):
             margin = np.asarray(array.sum(axis=tuple(i for i, c in enumerate(names) if c not in a)))
             if a in found and np.abs(found[a] - margin).max() > AGREE * float(array.sum()):
                 raise errors.InvalidParameter(
@@ -128,94 +131,112 @@ def _margins_of(
     return found
 
 
-def _subsets(table: Table) -> list[Table]:
-    return [a for k in range(len(table) + 1) for a in combinations(table, k)]
+def estimated(
+    blocks: Mapping[Table, Floats],
+    factor: float = 1.0,
+    *,
+    variances: Mapping[Table, float],
+    sizes: Mapping[str, int],
+    known: Mapping[Table, Floats],
+    advance: Callable[[int], object] = lambda done: None,
+) -> dict[Table, Floats]:
+    """The blocks of estimated tables. No cell is negative; tables of one and two columns have the smaller as margins.
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class EstimatedTables:
-    """Blocks without noise, whose tables are non-negative and add up.
-
-    blocks: the estimated residual of every block. noisy: the unbiased ones. variances: y_A, 0 where the block is known.
-    sizes: how many keys each column has. tables: what was asked for. mechanism: the distribution of the noise.
-    again: the same estimate of other blocks, whose noise has `factor` times the variance.
+    blocks: the noisy residuals r_A. factor: by which their noise has more variance than `variances`, y_A.
+    sizes: the number of keys of a column. known: tables without noise, and all their margins.
+    advance: called with how many tables are done.
     """
+    columns = [c for c in sizes if sizes[c] > 1]
+    direct = {
+        a: Uncertain(block, np.full(block.shape, factor * float(variances[a]) * _share(block)))
+        for a, block in blocks.items()
+    }
+    orders = [[a for a in blocks if len(a) == k] for k in range(max(map(len, blocks)) + 1)]
+    total = known.get((), np.array(max(float(direct[()].value), 1.0)))
+    first: Tables = {(): total}
+    for order in orders[1:-1]:
+        first |= _finished(order, _posteriors(order, direct, _predicted(order, first), first), first, known)
+    seen = dict(direct)
+    for below, above in reversed(list(pairwise(orders[1:]))):
+        seen |= sights({a: direct[a] for a in below}, {a: seen[a] for a in above}, first, columns)
+    found: Tables = {(): total}
+    for order in orders[1:]:
+        predicted = _predicted(order, found)
+        if order and len(order[0]) == 2:
+            begun = _finished(order, _posteriors(order, seen, predicted, found), found, known)
+            noise = {a: float(seen[a].variance.mean()) / _share(seen[a].value) for a in order}
+            predicted = prediction.mediated(found | begun, {a: seen[a].value for a in order}, noise)
+        limited = {
+            a: _limited(_centred(predicted[a], direct[a].value, found), posterior, direct[a].variance)
+            for a, posterior in _posteriors(order, seen, predicted, found).items()
+        }
+        found |= _finished(order, limited, found, known)
+        advance(len(order))
+    return {a: np.asarray(project(table)) for a, table in found.items()}
 
-    blocks: Mapping[Table, Floats]
-    noisy: Mapping[Table, Floats]
-    variances: Mapping[Table, float]
-    sizes: Mapping[str, int]
-    tables: list[Table]
-    mechanism: Mechanism
-    again: Callable[..., dict[Table, Floats]] = field(repr=False)
-    _risks: list[TableRisks] = field(default_factory=list, init=False, repr=False)
 
-    def table(self, columns: Table) -> Floats:
-        """The estimate of one table: no cell is negative; sums over a column are the smaller table, to rounding.
+def _share(block: Floats) -> float:
+    """p_A: the degrees of freedom of a block over its cells."""
+    return math.prod(1.0 - 1.0 / int(n) for n in block.shape)
 
-        columns: of the table, in their order. Any table whose blocks were estimated will do.
-        """
-        kept = tuple(c for c in columns if self.sizes.get(c) != 1)
-        if kept not in self.blocks:
-            raise errors.InvalidParameter(
-                f"There is no table over {columns}. There are {len(self.tables):,}, such as {self.tables[-1]}.",
-                parameter="columns",
-            )
-        return np.maximum(table_of_blocks(self.blocks, tuple(columns), self.sizes), 0.0)
 
-    def rmse(self, table: Table | None = None) -> float:
-        """The root mean squared error of a cell, estimated from the noisy blocks alone. It has an error of its own:
-        see `rmse_at_most`.
+def _predicted(order: Sequence[Table], lower: Tables) -> Tables:
+    """Nothing for one-way tables, independence for pairs, largest entropy for more."""
+    if order and len(order[0]) == 1:
+        return dict.fromkeys(order, np.zeros(0))
+    return {a: (prediction.independent if len(a) == 2 else prediction.fitted)(lower, a) for a in order}
 
-        table: its columns; without it, the cells of all tables that were asked for.
-        """
-        return math.sqrt(self._risk.estimate(self._asked(table)))
 
-    def rmse_at_most(self, confidence: float = 0.95, table: Table | None = None, *, proved: bool = False) -> RmseLimit:
-        """An upper limit for the root mean squared error of a cell.
+def _centred(predicted: Floats, block: Floats, lower: Tables) -> Floats:
+    """The table with this block and the margins of the prediction."""
+    if predicted.size == 0:
+        return np.asarray(lower[()] / block.size + block)
+    return np.asarray(predicted + project(block - predicted))
 
-        confidence: how often the limit holds. table: its columns; without it, the cells of all tables asked for.
-        proved: by a theorem for every truth (Gaussian noise only, and wider), else to an approximation. The theorem is
-        about noise that is not rounded; rounding, by at most half of one of the whole numbers that were published, is
-        left out.
-        """
-        if not 0 < confidence < 1:
-            raise errors.InvalidParameter(
-                "The confidence is how often the limit must hold: 0 < confidence < 1.",
-                parameter="confidence",
-                value=confidence,
-            )
-        if proved and self.mechanism != "gaussian":
-            raise errors.InvalidParameter(
-                "A proved limit needs Gaussian noise: Laplace noise cannot be split into two independent halves this "
-                "way. Leave proved out for a limit that holds to an approximation.",
-                parameter="proved",
-            )
-        risk = self._risk.proved_limit if proved else self._risk.limit
-        return RmseLimit(math.sqrt(risk(self._asked(table), confidence)), confidence, proved)
 
-    def is_below(self, rmse: float, table: Table | None = None) -> bool:
-        """Whether the error is below this one by more than chance (see `denoise/tables/risk.py`).
+def _posteriors(
+    order: Sequence[Table], seen: Mapping[Table, Uncertain], predicted: Tables, lower: Tables
+) -> dict[Table, Uncertain]:
+    if not order:
+        return {}
+    cells = [
+        Cells(
+            _centred(predicted[a], seen[a].value, lower),
+            predicted[a] if predicted[a].size else np.zeros(seen[a].value.shape),
+            seen[a].variance,
+            _share(seen[a].value),
+        )
+        for a in order
+    ]
+    return dict(zip(order, posteriors(cells), strict=True))
 
-        rmse: the root mean squared error of a cell as published. table: its columns; without it, the cells of all.
-        """
-        return self._risk.is_below(self._asked(table), rmse**2)
 
-    def integers(self) -> Integers:
-        """Non-negative whole numbers near the estimates that add up exactly: for tables of at most two columns, and
-        for larger ones that share at most two margins with the others."""
-        return rounded({table: self.table(table) for table in self.tables})
+def _limited(unbiased: Floats, posterior: Uncertain, variance: Floats) -> Uncertain:
+    """The posterior mean, drawn back toward the unbiased table x as James-Stein would be.
 
-    def _asked(self, table: Table | None) -> list[Table]:
-        if table is None:
-            return self.tables
-        self.table(table)
-        return [table]
+    With shift g = mean - x, the freedom taken away f = sum (1 - posterior variance/variance), and |g|^2 in units of the
+    noise, both over the degrees of freedom: x + min(1, (f - 2)/|g|^2) g. For a mean that is a fixed point this is the
+    positive-part James-Stein estimate, whose error is below that of x whatever the truth is; a linear factor a cell
+    meets Bock's condition where no factor dominates. For means that follow the values, as here, nothing is proved. One
+    or two degrees of freedom are left alone, and a prior that does not fit a table is overruled by the table.
+    """
+    share = _share(unbiased)
+    shift = posterior.value - unbiased
+    freedom = share * float(np.maximum(1 - posterior.variance / variance, 0.0).sum())
+    square = share * float((shift**2 / variance).sum())
+    factor = min(1.0, max(freedom - 2, 0.0) / max(square, 1e-300))
+    return Uncertain(unbiased + factor * shift, posterior.variance)
 
-    @property
-    def _risk(self) -> TableRisks:
-        if not self._risks:
-            self._risks.append(
-                TableRisks(self.again, self.noisy, self.variances, self.blocks, self.sizes, self.mechanism)
-            )
-        return self._risks[0]
+
+def _finished(
+    order: Sequence[Table], means: Mapping[Table, Uncertain], lower: Tables, known: Mapping[Table, Floats]
+) -> Tables:
+    made: Tables = {}
+    for a in order:
+        if a in known:
+            made[a] = known[a]
+            continue
+        margins = [lower[a[:i] + a[i + 1 :]] for i in range(len(a))]
+        rounds = {} if len(a) < 3 else {"rounds": ROUNDS_OF_THREE}
+        made[a] = nearest(means[a].value, margins, **rounds)
+    return made

@@ -42,14 +42,14 @@ class Cells(NamedTuple):
     freedom: float
 
 
-class Posterior(NamedTuple):
-    """Means, in the shape of the block, and variances."""
+class Uncertain(NamedTuple):
+    """Numbers in the shape of a block, and the variance of the error of each."""
 
-    mean: Floats
+    value: Floats
     variance: Floats
 
 
-def posteriors(blocks: Sequence[Cells]) -> list[Posterior]:
+def posteriors(blocks: Sequence[Cells]) -> list[Uncertain]:
     """The posterior mean of every cell of these blocks, under weights that were found from all of them."""
     weights = _weights(blocks)
     return [_posterior(block, weights) for block in blocks]
@@ -80,11 +80,11 @@ def _weights(blocks: Sequence[Cells]) -> Floats:
     return weights
 
 
-def _posterior(block: Cells, weights: Floats) -> Posterior:
+def _posterior(block: Cells, weights: Floats) -> Uncertain:
     seen, predicted, variance = (np.ravel(a) for a in block[:3])
     tilt = _tilt(seen, predicted, variance, block.freedom, weights)
     mean, spread = _means(seen, predicted, variance, weights * tilt)
-    return Posterior(mean.reshape(block.seen.shape), spread.reshape(block.seen.shape))
+    return Uncertain(mean.reshape(block.seen.shape), spread.reshape(block.seen.shape))
 
 
 def _means(seen: Floats, predicted: Floats, variance: Floats, weights: Floats) -> tuple[Floats, Floats]:

@@ -16,11 +16,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from leastnoise._support.validation import Floats
+from leastnoise.denoise.tables.mixture import Uncertain
 from leastnoise.workload.residuals import Table, project
 
 LEAST_CONTRAST = 0.02  # of |w|^2, below which nothing is to be seen
@@ -29,23 +29,12 @@ FEW = 8  # degrees of freedom, below which a block takes no less than the common
 LEAST_DEPARTURE = 0.05**2  # of q^2
 
 
-class Sight(NamedTuple):
-    """A noisy residual block, and the variance of the noise in each of its cells."""
-
-    block: Floats
-    variance: Floats
-
-
-class _Repeat(NamedTuple):
-    """z, and the variance of its noise."""
-
-    block: Floats
-    variance: Floats
-
-
 def sights(
-    direct: Mapping[Table, Sight], above: Mapping[Table, Sight], tables: Mapping[Table, Floats], columns: Sequence[str]
-) -> dict[Table, Sight]:
+    direct: Mapping[Table, Uncertain],
+    above: Mapping[Table, Uncertain],
+    tables: Mapping[Table, Floats],
+    columns: Sequence[str],
+) -> dict[Table, Uncertain]:
     """What is known of each block of one order from itself and from the blocks with one column more.
 
     direct, above: the blocks of the order, and of the next. tables: first estimates of the tables of these blocks and
@@ -61,8 +50,8 @@ def sights(
 
 
 def _repeats(
-    a: Table, above: Mapping[Table, Sight], tables: Mapping[Table, Floats], columns: Sequence[str]
-) -> list[_Repeat]:
+    a: Table, above: Mapping[Table, Uncertain], tables: Mapping[Table, Floats], columns: Sequence[str]
+) -> list[Uncertain]:
     found = []
     for column in columns:
         larger = tuple(c for c in columns if c in a or c == column)
@@ -75,19 +64,19 @@ def _repeats(
             continue
         axis = larger.index(column)
         sight = above[larger]
-        block = np.tensordot(sight.block, contrast, axes=(axis, 0)) / square
+        block = np.tensordot(sight.value, contrast, axes=(axis, 0)) / square
         # A cell of the larger block has variance y p, p = prod (1 - 1/n); w sums to zero, so its own axis has no p.
         weight = contrast**2 / (1 - 1 / contrast.size)
         variance = np.tensordot(sight.variance, weight, axes=(axis, 0)) / square**2
-        found.append(_Repeat(block, variance))
+        found.append(Uncertain(block, variance))
     return found
 
 
-def _excess(direct: Sight, repeat: _Repeat, table: Floats) -> tuple[float, float]:
+def _excess(direct: Uncertain, repeat: Uncertain, table: Floats) -> tuple[float, float]:
     """q^2 of this pair by least squares, and the information about it (one over its variance)."""
     size = _size(table)
     noise = direct.variance + repeat.variance
-    beyond = (repeat.block - direct.block) ** 2 - noise
+    beyond = (repeat.value - direct.value) ** 2 - noise
     weight = 1 / (noise + 0.01 * size) ** 2
     information = float((size**2 * weight).sum())
     freedom = float(np.prod([1 - 1 / n for n in table.shape]))
@@ -110,10 +99,10 @@ def _common(found: Sequence[tuple[float, float]]) -> float:
 
 
 def _averaged(
-    direct: Sight, repeats: Sequence[_Repeat], excess: Sequence[tuple[float, float]], table: Floats, common: float
-) -> Sight:
+    direct: Uncertain, repeats: Sequence[Uncertain], excess: Sequence[tuple[float, float]], table: Floats, common: float
+) -> Uncertain:
     precision = 1 / direct.variance
-    total = direct.block * precision
+    total = direct.value * precision
     size, few = _size(table), math.prod(n - 1 for n in table.shape) < FEW
     for repeat, (value, information) in zip(repeats, excess, strict=True):
         prior = 1 / common**2
@@ -121,5 +110,5 @@ def _averaged(
         departure = max(own, common if few else common / 4, LEAST_DEPARTURE)
         weight = 1 / (repeat.variance + CAUTION * departure * size)
         precision = precision + weight
-        total = total + weight * repeat.block
-    return Sight(project(total / precision), 1 / precision)
+        total = total + weight * repeat.value
+    return Uncertain(project(total / precision), 1 / precision)

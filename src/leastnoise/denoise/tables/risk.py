@@ -60,136 +60,191 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
+from leastnoise import errors
 from leastnoise._support import progress
 from leastnoise._support.validation import Floats
 from leastnoise.denoise.arrays import Mechanism
-from leastnoise.releases.risk_limits import SEED, NoiseOfLoss, is_beyond_chance, least_plausible
-from leastnoise.workload.residuals import Table, project
+from leastnoise.denoise.tables.integers import Integers, rounded
+from leastnoise.releases.risk_limits import SEED, NoiseOfLoss, RmseLimit, is_beyond_chance, least_plausible
+from leastnoise.workload.residuals import Table, project, table_of_blocks
 
 STEP = 0.04
 PAIRS, FEW_PAIRS, MANY_CELLS = 3, 1, 500_000
 FISSIONS = 4
 MODEL_ERROR = 0.3  # of the squared error where the truth is the estimate: how far that may be from the true one
+Squares = dict[Table, float]  # of every block
 
 
 class _Probe(NamedTuple):
     """Of every block: the unbiased estimate of its squared error, and its degrees of freedom."""
 
-    losses: dict[Table, float]
-    freedom: dict[Table, float]
+    losses: Squares
+    freedom: Squares
 
 
 class _Model(NamedTuple):
     """Of every block where the truth is the estimate: its squared error, and by how much the probes miss it."""
 
-    losses: dict[Table, float]
-    missed: dict[Table, float]
+    losses: Squares
+    missed: Squares
 
 
 class _Fission(NamedTuple):
     """Of every block: |r - w - v1|^2 and |v - v1|^2."""
 
-    tests: dict[Table, float]
-    apart: dict[Table, float]
+    tests: Squares
+    apart: Squares
 
 
-class TableRisks:
-    """Mean squared errors a cell; the estimate is run again when first asked, and never twice for the same purpose."""
+@dataclass(frozen=True, eq=False)
+class EstimatedTables:
+    """Blocks without noise, whose tables are non-negative and add up, and how far they are from the truth.
 
-    def __init__(
-        self,
-        again: Callable[..., dict[Table, Floats]],
-        noisy: Mapping[Table, Floats],
-        variances: Mapping[Table, float],
-        values: Mapping[Table, Floats],
-        sizes: Mapping[str, int],
-        mechanism: Mechanism,
-    ) -> None:
-        self._again, self._noisy, self._values, self._sizes, self._mechanism = again, noisy, values, sizes, mechanism
-        self._variances = {a: y for a, y in variances.items() if y > 0}
-        self._dimension = {a: math.prod(sizes[c] - 1 for c in a) for a in noisy}
-        self._probes: list[_Probe] = []
-        self._fissions: list[_Fission] = []
-        self._models: list[_Model] = []
+    blocks: the estimated residual of every block. noisy: the unbiased ones. variances: y_A, 0 where the block is known.
+    sizes: how many keys each column has. tables: what was asked for. mechanism: the distribution of the noise.
+    again: the same estimate of other blocks, whose noise has `factor` times the variance.
+    """
 
-    def estimate(self, tables: Sequence[Table]) -> float:
-        weights = self._weights(tables)
+    blocks: Mapping[Table, Floats]
+    noisy: Mapping[Table, Floats]
+    variances: Mapping[Table, float]
+    sizes: Mapping[str, int]
+    tables: list[Table]
+    mechanism: Mechanism
+    again: Callable[..., dict[Table, Floats]] = field(repr=False)
+
+    def table(self, columns: Table) -> Floats:
+        """The estimate of one table: no cell is negative; sums over a column are the smaller table, to rounding.
+
+        columns: of the table, in their order. Any table whose blocks were estimated will do.
+        """
+        if tuple(c for c in columns if self.sizes.get(c) != 1) not in self.blocks:
+            raise errors.InvalidParameter(
+                f"There is no table over {columns}. There are {len(self.tables):,}, such as {self.tables[-1]}.",
+                parameter="columns",
+            )
+        return np.maximum(table_of_blocks(self.blocks, tuple(columns), self.sizes), 0.0)
+
+    def integers(self) -> Integers:
+        """Non-negative whole numbers near the estimates that add up exactly: for tables of at most two columns, and
+        for larger ones that share at most two margins with the others."""
+        return rounded({table: self.table(table) for table in self.tables})
+
+    def rmse(self, table: Table | None = None) -> float:
+        """The root mean squared error of a cell, estimated from the noisy blocks alone. It has an error of its own:
+        see `rmse_at_most`.
+
+        table: its columns; without it, the cells of all tables that were asked for.
+        """
+        return math.sqrt(self._estimated(self._weights(table)))
+
+    def rmse_at_most(self, confidence: float = 0.95, table: Table | None = None, *, proved: bool = False) -> RmseLimit:
+        """An upper limit for the root mean squared error of a cell.
+
+        confidence: how often the limit holds. table: its columns; without it, the cells of all tables asked for.
+        proved: by a theorem for every truth (Gaussian noise only, and wider), else to an approximation. The theorem is
+        about noise that is not rounded; rounding, by at most half of one of the whole numbers that were published, is
+        left out.
+        """
+        if not 0 < confidence < 1:
+            raise errors.InvalidParameter(
+                "The confidence is how often the limit must hold: 0 < confidence < 1.",
+                parameter="confidence",
+                value=confidence,
+            )
+        if proved and self.mechanism != "gaussian":
+            raise errors.InvalidParameter(
+                "A proved limit needs Gaussian noise: Laplace noise cannot be split into two independent halves this "
+                "way. Leave proved out for a limit that holds to an approximation.",
+                parameter="proved",
+            )
+        weights = self._weights(table)
+        limit = self._proved_limit if proved else self._limit
+        return RmseLimit(math.sqrt(limit(weights, confidence)) if weights else 0.0, confidence, proved)
+
+    def is_below(self, rmse: float, table: Table | None = None) -> bool:
+        """Whether the error is below this one by more than chance.
+
+        rmse: the root mean squared error of a cell as published. table: its columns; without it, the cells of all.
+        """
+        weights = self._weights(table)
+        gain = rmse**2 - max(self._unbiased(weights), self._estimated(weights))
+        return is_beyond_chance(gain, self._gain_error(weights))
+
+    # Mean squared errors, of blocks by these weights. What they take is computed when first asked, and once.
+
+    def _weights(self, table: Table | None) -> Squares:
+        """By which the squared errors of blocks that are not known add up to the mean squared error of a cell."""
+        if table is not None:
+            self.table(table)
+        weights: Squares = {}
+        asked = self.tables if table is None else [table]
+        cells = sum(math.prod(self.sizes[c] for c in one) for one in asked)
+        for one in asked:
+            size = math.prod(self.sizes[c] for c in one)
+            for a in subsets(tuple(c for c in one if self.sizes[c] > 1)):
+                if a in self._unknown:
+                    weights[a] = weights.get(a, 0.0) + math.prod(self.sizes[c] for c in a) / size
+        return {a: weight / cells for a, weight in weights.items()}
+
+    def _estimated(self, weights: Squares) -> float:
         if not weights:
             return 0.0
-        seen, model = self.unbiased(tables), self._sum(weights, self._modelled().losses)
-        variance, other = self._variance(weights, model), (MODEL_ERROR * model) ** 2
+        seen, model = self._unbiased(weights), _sum(weights, self._model.losses)
+        noise = self._noise(weights)
+        variance = noise.spread + self._drawn(weights) + 4 * float(noise.variances.max()) * model
+        other = (MODEL_ERROR * model) ** 2
         return max(seen + (model - seen) * variance / (variance + other), self._floor(weights))
 
-    def unbiased(self, tables: Sequence[Table]) -> float:
+    def _unbiased(self, weights: Squares) -> float:
         """The same by the coupled bootstrap alone, which may be negative."""
-        weights = self._weights(tables)
-        seen = self._sum(weights, self._probed().losses)
-        return seen if self._mechanism == "gaussian" else seen + self._sum(weights, self._modelled().missed)
+        seen = _sum(weights, self._probe.losses)
+        return seen if self.mechanism == "gaussian" else seen + _sum(weights, self._model.missed)
 
-    def limit(self, tables: Sequence[Table], confidence: float) -> float:
-        weights = self._weights(tables)
-        if not weights:
-            return 0.0
-        seen = max(self.unbiased(tables), self._floor(weights))
+    def _limit(self, weights: Squares, confidence: float) -> float:
+        seen = max(self._unbiased(weights), self._floor(weights))
         limit = self._noise(weights).limit(seen, confidence, drawn=self._drawn(weights))
-        return max(limit, self.estimate(tables))
+        return max(limit, self._estimated(weights))
 
-    def is_below(self, tables: Sequence[Table], square: float) -> bool:
-        """Whether the estimated squared error is below this one, that of the published tables, by more than chance."""
-        gain = square - max(self.unbiased(tables), self.estimate(tables))
-        return is_beyond_chance(gain, self._gain_error(self._weights(tables)))
-
-    def _gain_error(self, weights: Mapping[Table, float]) -> float:
+    def _gain_error(self, weights: Squares) -> float:
         """The standard error of the gain; 0 where all blocks are known."""
         if not weights:
             return 0.0
         noise, freedom = self._noise(weights), self._freedom(weights)
-        moved = np.array([w * float(((self._values[b] - self._noisy[b]) ** 2).sum()) for b, w in weights.items()])
+        moved = np.array([w * float(((self.blocks[b] - self.noisy[b]) ** 2).sum()) for b, w in weights.items()])
         kept = freedom * (1 - freedom / noise.dimensions)
-        drawn = 8 * float((noise.variances**2 * kept).sum()) / len(self._probes)
-        return noise.gain_error(moved, freedom, drawn=drawn)
+        return noise.gain_error(moved, freedom, drawn=8 * float((noise.variances**2 * kept).sum()) / self._pairs)
 
-    def _noise(self, weights: Mapping[Table, float]) -> NoiseOfLoss:
+    def _noise(self, weights: Squares) -> NoiseOfLoss:
         """Of every block y_A over the cells that it is spread on, a cell of the tables."""
-        a = np.array([weight * self._variances[block] for block, weight in weights.items()])
-        return NoiseOfLoss(a, np.array([float(self._dimension[block]) for block in weights]), self._mechanism)
+        a = np.array([weight * self._unknown[block] for block, weight in weights.items()])
+        return NoiseOfLoss(a, np.array([float(self._dimension(block)) for block in weights]), self.mechanism)
 
-    def _freedom(self, weights: Mapping[Table, float]) -> Floats:
-        return np.array([self._probed().freedom[block] for block in weights])
+    def _freedom(self, weights: Squares) -> Floats:
+        return np.array([self._probe.freedom[block] for block in weights])
 
-    def _drawn(self, weights: Mapping[Table, float]) -> float:
+    def _drawn(self, weights: Squares) -> float:
         """The variance of the unbiased figure that comes from w."""
-        return 8 * float((self._noise(weights).variances ** 2 * self._freedom(weights)).sum()) / len(self._probes)
+        return 8 * float((self._noise(weights).variances ** 2 * self._freedom(weights)).sum()) / self._pairs
 
-    def _variance(self, weights: Mapping[Table, float], loss: float) -> float:
-        """Of the unbiased figure around this loss."""
-        noise = self._noise(weights)
-        return noise.spread + self._drawn(weights) + 4 * float(noise.variances.max()) * loss
-
-    def _floor(self, weights: Mapping[Table, float]) -> float:
+    def _floor(self, weights: Squares) -> float:
         """The error of a linear rule of the same degrees of freedom."""
-        freedom = self._probed().freedom
-        return sum(w * self._variances[a] * freedom[a] ** 2 / self._dimension[a] for a, w in weights.items())
+        freedom = self._probe.freedom
+        return sum(w * self._unknown[a] * freedom[a] ** 2 / self._dimension(a) for a, w in weights.items())
 
-    @staticmethod
-    def _sum(weights: Mapping[Table, float], squares: Mapping[Table, float]) -> float:
-        return sum(weight * squares[block] for block, weight in weights.items())
-
-    def proved_limit(self, tables: Sequence[Table], confidence: float) -> float:
-        weights = self._weights(tables)
-        if not weights:
-            return 0.0
-        a = np.array([2 * weight * self._variances[block] for block, weight in weights.items()])
-        dimension = np.array([self._dimension[block] for block in weights])
+    def _proved_limit(self, weights: Squares, confidence: float) -> float:
+        a = np.array([2 * weight * self._unknown[block] for block, weight in weights.items()])
+        dimension = np.array([self._dimension(block) for block in weights])
         expected, spread, largest = float(a @ dimension), float(a**2 @ dimension), float(a.max())
-        fissions = self._split()
-        tests = np.array([sum(w * f.tests[b] for b, w in weights.items()) for f in fissions])
-        apart = np.sqrt([sum(w * f.apart[b] for b, w in weights.items()) for f in fissions])
+        tests = np.array([_sum(weights, f.tests) for f in self._fissions])
+        apart = np.sqrt([_sum(weights, f.apart) for f in self._fissions])
 
         def p_value(r: float) -> float:
             loss = np.maximum(r - apart, 0.0) ** 2
@@ -201,76 +256,75 @@ class TableRisks:
             high *= 2
         return least_plausible(p_value, high, confidence) ** 2
 
-    def _weights(self, tables: Sequence[Table]) -> dict[Table, float]:
-        """By which the squared errors of blocks add up to the mean squared error of a cell of these tables."""
-        weights: dict[Table, float] = {}
-        cells = 0
-        for table in tables:
-            size = math.prod(self._sizes[c] for c in table)
-            cells += size
-            kept = [c for c in table if self._sizes[c] > 1]
-            for a in (a for k in range(len(kept) + 1) for a in combinations(kept, k)):
-                if a in self._variances:
-                    weights[a] = weights.get(a, 0.0) + math.prod(self._sizes[c] for c in a) / size
-        return {a: weight / cells for a, weight in weights.items()}
+    @cached_property
+    def _unknown(self) -> Squares:
+        """y_A of the blocks that are not known."""
+        return {a: y for a, y in self.variances.items() if y > 0}
 
-    def _probed(self) -> _Probe:
+    def _dimension(self, block: Table) -> int:
+        return math.prod(self.sizes[c] - 1 for c in block)
+
+    @property
+    def _pairs(self) -> int:
+        return FEW_PAIRS if sum(b.size for b in self.noisy.values()) > MANY_CELLS else PAIRS
+
+    @cached_property
+    def _probe(self) -> _Probe:
         """The mean over the draws."""
-        if not self._probes:
-            pairs = FEW_PAIRS if sum(b.size for b in self._noisy.values()) > MANY_CELLS else PAIRS
-            generator = np.random.default_rng(SEED)
-            with progress.bar("estimating the error", pairs) as advance:
-                for _ in range(pairs):
-                    self._probes.append(self._probe(self._noisy, self._draw(generator)))
-                    advance(1)
-        mean = [{a: float(np.mean([p[i][a] for p in self._probes])) for a in self._variances} for i in range(2)]
-        return _Probe(*mean)
+        generator = np.random.default_rng(SEED)
+        seen = []
+        with progress.bar("estimating the error", self._pairs) as advance:
+            for _ in range(self._pairs):
+                seen.append(self._probed(self.noisy, self._draw(generator)))
+                advance(1)
+        return _Probe(*({a: float(np.mean([one[i][a] for one in seen])) for a in self._unknown} for i in range(2)))
 
-    def _probe(self, noisy: Mapping[Table, Floats], w: Mapping[Table, Floats]) -> _Probe:
+    def _probed(self, noisy: Mapping[Table, Floats], w: Mapping[Table, Floats]) -> _Probe:
         s = math.sqrt(STEP)
-        plus = self._again({a: r + s * w[a] for a, r in noisy.items()}, 1 + STEP)
-        minus = self._again({a: r - s * w[a] for a, r in noisy.items()}, 1 + STEP)
+        plus = self.again({a: r + s * w[a] for a, r in noisy.items()}, 1 + STEP)
+        minus = self.again({a: r - s * w[a] for a, r in noisy.items()}, 1 + STEP)
         losses, freedom = {}, {}
-        for a, y in self._variances.items():
+        for a, y in self._unknown.items():
             r = noisy[a]
             inner = self._product(a, w[a], plus[a] - minus[a]) / s
             moved = float(((r - plus[a]) ** 2).sum() + ((r - minus[a]) ** 2).sum()) / 2
-            losses[a] = moved + inner - self._dimension[a] * y
-            freedom[a] = min(max(inner / (2 * y), 0.0), float(self._dimension[a]))
+            losses[a] = moved + inner - self._dimension(a) * y
+            freedom[a] = min(max(inner / (2 * y), 0.0), float(self._dimension(a)))
         return _Probe(losses, freedom)
 
     def _product(self, block: Table, noise: Floats, moved: Floats) -> float:
         """noise.moved over |noise|^2 and times the mean of that."""
-        mean = self._dimension[block] * self._variances[block]
+        mean = self._dimension(block) * self._unknown[block]
         return float((noise * moved).sum()) * mean / float((noise**2).sum())
 
-    def _modelled(self) -> _Model:
+    @cached_property
+    def _model(self) -> _Model:
         """Where the truth is the estimate, under noise of the release's own distribution."""
-        if not self._models:
-            generator = np.random.default_rng(SEED + 2)
-            z = self._draw(generator, self._mechanism)
-            noisy = {a: v + z[a] for a, v in self._values.items()}
-            off = {a: v - self._values[a] for a, v in self._again(noisy, 1.0).items()}
-            losses = {a: float((off[a] ** 2).sum()) for a in self._variances}
-            missed = dict.fromkeys(losses, 0.0)
-            if self._mechanism == "laplace":
-                freedom = self._probe(noisy, self._draw(generator)).freedom
-                missed = {a: 2 * (self._product(a, z[a], off[a]) - y * freedom[a]) for a, y in self._variances.items()}
-            self._models.append(_Model(losses, missed))
-        return self._models[0]
+        generator = np.random.default_rng(SEED + 2)
+        z = self._draw(generator, self.mechanism)
+        noisy = {a: v + z[a] for a, v in self.blocks.items()}
+        off = {a: v - self.blocks[a] for a, v in self.again(noisy, 1.0).items()}
+        losses = {a: float((off[a] ** 2).sum()) for a in self._unknown}
+        if self.mechanism == "gaussian":
+            return _Model(losses, dict.fromkeys(losses, 0.0))
+        freedom = self._probed(noisy, self._draw(generator)).freedom
+        return _Model(
+            losses, {a: 2 * (self._product(a, z[a], off[a]) - y * freedom[a]) for a, y in self._unknown.items()}
+        )
 
-    def _split(self) -> list[_Fission]:
-        if not self._fissions:
-            generator = np.random.default_rng(SEED + 1)
-            with progress.bar("proving a limit", FISSIONS) as advance:
-                for _ in range(FISSIONS):
-                    w = self._draw(generator)
-                    fitted = self._again({a: r + w[a] for a, r in self._noisy.items()}, 2.0)
-                    tests = {a: float(((self._noisy[a] - w[a] - fitted[a]) ** 2).sum()) for a in self._variances}
-                    apart = {a: float(((self._values[a] - fitted[a]) ** 2).sum()) for a in self._variances}
-                    self._fissions.append(_Fission(tests, apart))
-                    advance(1)
-        return self._fissions
+    @cached_property
+    def _fissions(self) -> list[_Fission]:
+        generator = np.random.default_rng(SEED + 1)
+        found = []
+        with progress.bar("proving a limit", FISSIONS) as advance:
+            for _ in range(FISSIONS):
+                w = self._draw(generator)
+                fitted = self.again({a: r + w[a] for a, r in self.noisy.items()}, 2.0)
+                tests = {a: float(((self.noisy[a] - w[a] - fitted[a]) ** 2).sum()) for a in self._unknown}
+                apart = {a: float(((self.blocks[a] - fitted[a]) ** 2).sum()) for a in self._unknown}
+                found.append(_Fission(tests, apart))
+                advance(1)
+        return found
 
     def _draw(self, generator: np.random.Generator, mechanism: Mechanism = "gaussian") -> dict[Table, Floats]:
         """Noise of covariance y_A C_A in every block that is not known."""
@@ -280,4 +334,13 @@ class TableRisks:
                 return np.asarray(generator.laplace(0.0, math.sqrt(0.5), shape))
             return np.asarray(generator.standard_normal(shape))
 
-        return {a: math.sqrt(self._variances.get(a, 0.0)) * project(draw(r.shape)) for a, r in self._noisy.items()}
+        return {a: math.sqrt(self._unknown.get(a, 0.0)) * project(draw(r.shape)) for a, r in self.noisy.items()}
+
+
+def _sum(weights: Squares, squares: Squares) -> float:
+    return sum(weight * squares[block] for block, weight in weights.items())
+
+
+def subsets(table: Table) -> list[Table]:
+    """Of its columns, the smallest first: its blocks."""
+    return [a for k in range(len(table) + 1) for a in combinations(table, k)]
