@@ -10,7 +10,7 @@ import pytest
 
 from leastnoise import errors
 from leastnoise.denoise import gaussian_prior, posterior_mean
-from leastnoise.denoise.slice_sampling import diagnose
+from leastnoise.denoise.prior import diagnose
 
 
 def normal(centre: float, std: float) -> Any:

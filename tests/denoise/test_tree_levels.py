@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from leastnoise.denoise.tree_levels import STEP, EstimatedLevels, denoise_levels
+from leastnoise.denoise.tree_levels import STEP, EstimatedLevels
 from leastnoise.domain import TreeShape
 from leastnoise.workload import Workload, laplace_tables, scales_within
 from leastnoise.workload.noisy_tables import NoisyTables
@@ -45,7 +45,7 @@ def estimate(
             noisy[block] = exact + np.rint(wider * rng.laplace(0, scale, exact.shape))
         else:
             noisy[block] = exact * made.workload.step_of(block) + rng.normal(0, wider * scale, exact.shape)
-    return denoise_levels(made, made.residuals(noisy))
+    return EstimatedLevels(made, made.residuals(noisy))
 
 
 @pytest.mark.parametrize("kind", ["gaussian", "laplace"])

@@ -16,9 +16,9 @@ import leastnoise as ln
 from leastnoise import errors
 from leastnoise.denoise import trend_filter, trend_filter_path
 from leastnoise.denoise.higher_orders import OnGraph
-from leastnoise.denoise.risk import sure
+from leastnoise.denoise.penalty_path import averaged_on_pieces, supports
+from leastnoise.denoise.risk import smoothed_divergence, sure
 from leastnoise.denoise.total_variation import Network
-from leastnoise.denoise.trend_freedom import averaged_on_pieces, smoothed_divergence, supports
 from leastnoise.graphs import Graph
 
 

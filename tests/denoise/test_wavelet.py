@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 import leastnoise as ln
 from leastnoise import errors
 from leastnoise.denoise import wavelet
-from leastnoise.denoise.haar import LOW_PASS, Transform
 from leastnoise.denoise.scale_mixture import ScaleMixture
+from leastnoise.denoise.wavelet import LOW_PASS, Transform
 from leastnoise.graphs import Graph
 from leastnoise.testing import seeded
 

@@ -98,10 +98,8 @@ def chain(graph: Graph, ends: NDArray[np.int32], rng: np.random.Generator) -> Ch
 
     roots = np.where(ends >= 0, ends, random_roots(graph, rng)).astype(np.int32)
     heavy = np.empty(0, dtype=np.uint8) if graph.weights is None else graph.weights[graph.incident]
-    order, _, link = tree_kernels.depth_first(
-        graph.start, graph.neighbours.copy(), heavy, roots, int(rng.integers(2**63))
-    )
-    return Chain(order, link)
+    seed = int(rng.integers(2**63))
+    return Chain(*tree_kernels.depth_first(graph.start, graph.neighbours.copy(), heavy, roots, seed))
 
 
 def path_ends(graph: Graph) -> NDArray[np.int32]:

@@ -38,9 +38,8 @@ from scipy.sparse.linalg import splu
 from leastnoise import errors
 from leastnoise.denoise.arrays import Floats
 from leastnoise.denoise.lattices import paths
-from leastnoise.denoise.penalty_path import Fit
+from leastnoise.denoise.penalty_path import Fit, joined, supports
 from leastnoise.denoise.total_variation import ROUNDING_OF_OBJECTIVE, Network, centred
-from leastnoise.denoise.trend_freedom import joined, supports
 from leastnoise.graphs import Graph
 
 MAX_ITERATIONS = 200

@@ -75,6 +75,9 @@ def paths(graph: Graph) -> list[Nodes]:
 
 def _arranged(size: int, edges: Nodes) -> tuple[Nodes, bool]:
     """The nodes 0 ... size - 1 of one component as an array of its shape, and whether it is a cycle."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import breadth_first_order
+
     if size > 2 and np.array_equal(edges, Graph.cycle(size).edges):
         return np.arange(size), True
     strides = np.sort(edges[edges[:, 0] == 0, 1])  # to the neighbours of node 0, were it a corner of a grid
@@ -84,19 +87,11 @@ def _arranged(size: int, edges: Nodes) -> tuple[Nodes, bool]:
         return np.arange(size).reshape(shape), False
     degrees = np.bincount(edges.ravel(), minlength=size)
     if len(edges) == size - 1 and degrees.max() <= 2:
-        return _walk(Graph.from_edges(size, edges), int(np.argmax(degrees == 1))), False
+        matrix = coo_array((np.ones(len(edges)), edges.T), shape=(size, size)).tocsr()
+        end = int(np.argmax(degrees == 1))
+        return breadth_first_order(matrix, end, directed=False, return_predecessors=False).astype(np.int64), False
     raise errors.InvalidParameter(
         f"a component of {size:,} nodes and {len(edges):,} edges is neither a path, a cycle nor a grid, and this "
         "method knows no others. On any graph there are tree_wavelet, laplacian, fused_lasso, trend_filter.",
         parameter="graph",
     )
-
-
-def _walk(graph: Graph, end: int) -> Nodes:
-    """The nodes of a path, from one end of it."""
-    from leastnoise.denoise import tree_kernels
-
-    no_weights = np.empty(0, dtype=np.uint8)
-    roots = np.array([end], dtype=np.int32)
-    order, _, _ = tree_kernels.depth_first(graph.start, graph.neighbours.copy(), no_weights, roots, 0)
-    return np.asarray(order, dtype=np.int64)

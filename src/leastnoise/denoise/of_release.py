@@ -4,6 +4,8 @@ The release's own noise, keys and guarantee stay with the estimate. Counts are k
 whole. `auto` is told by default which bins are alike, for it takes only what helps: the graph of the ordered axes
 (`graphs/of_axes.py`), and with two axes or more the shape of the table, for row and column effects. Other denoisers
 that need a graph get it where axes are named. Keys that nobody listed show by their noise, and have their own rule.
+
+A set of tables asks what is public, what has no noise, and whether there is a tree.
 """
 
 from __future__ import annotations
@@ -17,15 +19,20 @@ import numpy as np
 
 from leastnoise import errors
 from leastnoise._support import progress, validation
+from leastnoise._support.validation import Floats
 from leastnoise.denoise.shown_counts import shown_counts
-from leastnoise.domain import Domain
+from leastnoise.denoise.tree_levels import EstimatedLevels
+from leastnoise.domain import Domain, OrOther, key_cell
 from leastnoise.graphs.of_axes import graph_along, ordered_axes
+from leastnoise.releases.crosstab_estimate import CrosstabsEstimate, NoError, Risks
+from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.releases.estimate import Estimate, RiskEstimate
+from leastnoise.releases.noise import NEGLIGIBLE
 from leastnoise.releases.release import Release
+from leastnoise.workload.residuals import Table
 
 if TYPE_CHECKING:
-    from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
-    from leastnoise.releases.crosstabs import CrosstabsRelease
+    from leastnoise.denoise.tables import EstimatedTables
 
 # By default there is no graph beyond this many bins, where one takes `auto` 1 to 4 s instead of 0.1 to 0.3 s (Gaussian
 # and Laplace noise, chain and grid); a million take 9 to 16 s of processor. Axes that are named have no such limit.
@@ -84,13 +91,6 @@ def denoise_release(
         noise=release.noise,
         provenance=release.provenance,
     )
-
-
-def denoise_set(release: CrosstabsRelease, known: Mapping[Any, Any]) -> CrosstabsEstimate:
-    """The same of a set of tables (`of_tables.py`, which has compiled loops and is imported at the call)."""
-    from leastnoise.denoise.of_tables import of_tables
-
-    return of_tables(release, known)
 
 
 def _kept(release: Release, method: str) -> Estimate:
@@ -185,3 +185,115 @@ def _names(domain: Domain, along: Any) -> tuple[str, ...]:
         if names.count(name) > 1:
             raise errors.InvalidParameter(f"along names {name!r} twice. Name each axis once.", parameter="along")
     return tuple(names)
+
+
+def denoise_set(release: CrosstabsRelease, known: Mapping[Any, Any]) -> CrosstabsEstimate:
+    """The tables of a set with noise taken back out. known: public tables, held as they are."""
+    if release.workload.strategies:
+        raise errors.InvalidParameter(
+            "This set has cumulative sums or ranges, whose noise is correlated along their columns, and denoising a "
+            "set takes the noise of its blocks as independent. Its tables and curves are unbiased as they are; to "
+            "denoise, release the tables without."
+        )
+    held = _known_tables(release, known)
+    if release.noise_is_none and not held:
+        whole = {table: np.rint(release[table].to_numpy()).astype(np.int64) for table in release.tables}
+        return _set_estimate(release, release.blocks, NoError(), lambda: whole)
+    if not release.workload.levels:
+        made = _denoised(release, held)
+        return _set_estimate(release, made.blocks, made, made.integers, known=tuple(held))
+    if held:
+        raise errors.InvalidParameter(
+            "Public tables are not held along a tree: leave them out. Sums that are known can be given to "
+            "leastnoise.denoise.consistent.",
+            parameter="known",
+        )
+    levels = EstimatedLevels(release.errors, release.blocks)
+    return _set_estimate(release, levels.blocks, levels, levels.integers)
+
+
+def _denoised(release: CrosstabsRelease, held: Mapping[Table, Any]) -> EstimatedTables:
+    """Tables without a tree."""
+    from leastnoise.denoise.tables import denoise_tables  # compiled loops
+
+    workload = release.workload
+    least = (NEGLIGIBLE * release.step) ** 2  # known tables may contradict what has no noise
+    variances = dict(zip(workload.blocks, np.maximum(release.errors.block_variances, least).tolist(), strict=True))
+    return denoise_tables(
+        release.blocks, variances, workload.sizes, workload.tables, known=held, mechanism=release.mechanism
+    )
+
+
+def _set_estimate(
+    release: CrosstabsRelease,
+    blocks: Mapping[Table, Floats],
+    risks: Risks,
+    make_integers: Callable[[], Any],
+    *,
+    known: tuple[Table, ...] = (),
+) -> CrosstabsEstimate:
+    """Of the release that they were made from."""
+    same = {name: getattr(release, name) for name in ("workload", "axes", "std", "mechanism", "weight", "provenance")}
+    return CrosstabsEstimate(
+        **same, blocks=blocks, noisy=release.blocks, risks=risks, known=known, make_integers=make_integers
+    )
+
+
+def _known_tables(release: CrosstabsRelease, known: Mapping[Any, Any]) -> dict[tuple[str, ...], Any]:
+    """The public tables as arrays with an axis a column, in the order of the columns."""
+    found = {}
+    for columns, values in known.items():
+        names = (columns,) if isinstance(columns, str) else tuple(columns)
+        table = release.workload.table(names)
+        if isinstance(values, Mapping):
+            cells = Domain(table, tuple(release.axes[column] for column in table))
+            listed = [_value_of(release, names, values, cells.key(index)) for index in range(cells.size)]
+            sizes = [release.workload.sizes[column] for column in table]
+            found[table] = np.reshape(np.asarray(listed, dtype=np.float64), sizes)
+            continue
+        array = np.asarray(values, dtype=np.float64)
+        if array.ndim != len(names):
+            raise errors.InvalidParameter(
+                f"The known table {' x '.join(names) or 'of the total'} needs an array with {len(names)} axes. Got "
+                f"{array.ndim} instead.",
+                parameter="known",
+            )
+        wanted = tuple(release.workload.sizes[column] for column in names)
+        if array.shape != wanted:
+            want, got = (" x ".join(map(str, shape)) for shape in (wanted, array.shape))
+            raise errors.InvalidParameter(
+                f"The known table {' x '.join(names)} needs an array of {want} numbers, one for each cell. Got {got} "
+                f"instead. {_others_known(release, names)}".strip(),
+                parameter="known",
+            )
+        found[table] = np.transpose(array, [names.index(column) for column in table])
+    return found
+
+
+def _value_of(release: CrosstabsRelease, names: tuple[str, ...], values: Mapping[Any, Any], key: Any) -> Any:
+    """The known value of one cell, by its key as the columns were named."""
+    table = release.workload.table(names)
+    named = dict(zip(table, (key,) if len(table) == 1 else key, strict=True))
+    shown = tuple(named[name] for name in names)
+    cells = tuple(key_cell(release.axes[name], named[name]) for name in names)
+    for asked in (shown[0], cells[0]) if len(names) == 1 else (shown, cells):
+        if asked in values:
+            return values[asked]
+    others = any(isinstance(axis := release.axes[name], OrOther) and named[name] == axis.label for name in names)
+    raise errors.InvalidParameter(
+        f"The known table {' x '.join(names) or 'of the total'} has no value for "
+        f"{shown[0] if len(names) == 1 else shown!r}. Give one for each cell, by its key as the tables show it. "
+        f"{_others_known(release, names) if others else ''}".strip(),
+        parameter="known",
+    )
+
+
+def _others_known(release: CrosstabsRelease, names: Sequence[str]) -> str:
+    """What to say of the key for missing and unlisted values, which a public table seldom has."""
+    labels = {axis.label for name in names if isinstance(axis := release.axes[name], OrOther)}
+    if not labels:
+        return ""
+    return (
+        f"{' and '.join(repr(label) for label in sorted(labels))} is the key of rows with a missing or unlisted value: "
+        "say 0 if there are none, or release the tables with other=False (--no-other)."
+    )

@@ -3,6 +3,16 @@
 It starts at the least penalty that leaves nothing but the trend itself (constants on the components, or polynomials on
 the rows) and comes down by steps until the risk has clearly passed its minimum; then the steps around the minimum are
 made finer.
+
+**Degrees of freedom** of a trend filter: the dimension of what is left free once the zero rows of D^(k+1) b stay zero
+(Tibshirani & Taylor 2012), which is its divergence under Gaussian noise. On any number of components:
+
+    order 0   pieces of the graph on which b is constant
+    order 1   over the components, the larger of 1 and the number of non-zero (Lb)_i there
+    order 2   pieces of the graph on which Lb is constant
+
+Order 1: rows of a connected Laplacian other than all of them are independent. Order 2: z = Lb is free on q pieces but
+must sum to zero on each component, and b is free by one constant there, so the count is q again.
 """
 
 from __future__ import annotations
@@ -11,10 +21,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leastnoise._support import progress
 from leastnoise.denoise.arrays import Floats
 from leastnoise.denoise.risk import sure
+from leastnoise.graphs import Graph
 
 PENALTY_RATIO = 10**0.25
 STEPS_PAST_MINIMUM = 5  # steps past the minimum, to be sure that it is one
@@ -97,3 +109,26 @@ def _path(made: list[Fit], y: Floats, sigma: float, order: int) -> TrendPath:
         values=tuple(one.values for one in made),
         chosen=int(np.argmin(risks)),
     )
+
+
+def joined(graph: Graph, edges: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """The number of the piece that each node is in, when only these edges are left."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    ends = graph.edges[edges]
+    left = coo_array((np.ones(len(ends), dtype=np.int8), (ends[:, 0], ends[:, 1])), shape=(graph.size, graph.size))
+    return np.asarray(connected_components(left, directed=False)[1], dtype=np.int32)
+
+
+def averaged_on_pieces(z: Floats, graph: Graph, tolerance: float) -> tuple[Floats, int]:
+    """z made exactly constant on its pieces (neighbours within the tolerance are together), and how many there are."""
+    part = joined(graph, np.abs(z[graph.edges[:, 0]] - z[graph.edges[:, 1]]) <= tolerance)
+    level = np.bincount(part, z) / np.bincount(part)
+    return level[part], int(level.size)
+
+
+def supports(z: Floats, graph: Graph, tolerance: float) -> int:
+    """Non-zero entries of z, at least one on every component."""
+    count = np.bincount(graph.components, np.abs(z) > tolerance)
+    return int(np.maximum(count, 1).sum())

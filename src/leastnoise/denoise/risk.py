@@ -32,6 +32,8 @@ import numpy as np
 from leastnoise.denoise.arrays import Floats, Mechanism
 from leastnoise.releases.estimate import RiskEstimate
 
+NODE_GROUPS = 16
+
 
 def sure(residual_squares: Any, degrees_of_freedom: Any, bins: int, sigma: Any) -> Any:
     """Stein's unbiased estimate of the mean squared error per bin. It can be negative. Arrays have one for each row."""
@@ -89,6 +91,42 @@ def monte_carlo_divergence(
             up[place], down[place] = moved + t, moved - t
             seen[k] = y.size * float(estimator(up)[place] - estimator(down)[place]) / (2 * t)
     return Divergence(float(seen.mean()), float(seen.std(ddof=1) / math.sqrt(draws)))
+
+
+def smoothed_divergence(
+    rule: Callable[[Floats], Floats],
+    y: Floats,
+    sigma: float,
+    *,
+    used: int = NODE_GROUPS,
+    groups: int = NODE_GROUPS,
+    seed: int = 0,
+) -> Divergence:
+    """The divergence under Laplace noise of a rule that is expensive to call, to the standard error that comes with it.
+
+    Integrating by parts, with m ~ Gamma(2, b) (density m exp(-m/b) / b^2),
+
+        E d_i h_i(y + n' e_i) = E [ h_i(y + m e_i) - h_i(y - m e_i) ] / (2 m):
+
+    a slope over a wide step, between 0 and 1 for a proximal map. Moving one node at a time would take two calls a node,
+    so a random group of nodes moves at once, each by its own m and with its own random sign: what they do to one
+    another cancels to first order, and the rest falls with the group's share of all nodes. With a sixteenth of the
+    nodes at a time it is within a few per cent of the divergence on maps, and above it rather than below; a filter of
+    order 1 along 50 bins had a third too much, and none too much with one at a time.
+
+    used: of so many `groups`, how many are moved.
+    """
+    rng = np.random.default_rng(seed)
+    groups = min(groups, y.size)
+    turn = rng.permutation(y.size) % groups
+    move = rng.choice([-1.0, 1.0], y.size) * rng.gamma(2.0, sigma / math.sqrt(2), y.size)
+    slopes = []
+    for group in range(min(used, groups)):
+        here = turn == group
+        alone = np.where(here, move, 0.0)
+        slopes.append((rule(y + alone) - rule(y - alone))[here] / (2 * move[here]))
+    seen = np.concatenate(slopes)
+    return Divergence(y.size * float(seen.mean()), y.size * float(seen.std()) / math.sqrt(seen.size))
 
 
 def beyond(x: Any, edge: Any, sigma: float, mechanism: Mechanism, xp: Any) -> Any:

@@ -37,15 +37,6 @@ PAIRS = 8
 SEED = 20180710  # of the draws that measure the error: they need only be independent of the noise
 
 
-def denoise_levels(noise: NoisyTables, blocks: Mapping[Table, Floats]) -> EstimatedLevels:
-    """Non-negative, consistent estimates of tables along a tree.
-
-    noise: of every block, as it was drawn. blocks: the least-squares residual of each block at each level.
-    """
-    workload = noise.workload
-    return EstimatedLevels(noise, workload, largest_by_level(workload), dict(blocks))
-
-
 def largest_by_level(workload: Workload) -> list[Table]:
     """The other columns of the largest table that is known at each level, of which all others are sums."""
     made = []
@@ -87,16 +78,23 @@ class _Levels(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class EstimatedLevels:
-    """Blocks without noise at every level, whose tables are non-negative and add up.
+    """Non-negative, consistent estimates of tables along a tree.
 
-    noise: as it was drawn. workload: the tables. tops: the other columns of the largest table at each level.
-    noisy: the least-squares blocks.
+    noise: of every block, as it was drawn. noisy: the least-squares residual of each block at each level.
     """
 
     noise: NoisyTables
-    workload: Workload
-    tops: list[Table]
-    noisy: dict[Table, Floats] = field(repr=False)
+    noisy: Mapping[Table, Floats] = field(repr=False)
+
+    @property
+    def workload(self) -> Workload:
+        """The tables."""
+        return self.noise.workload
+
+    @cached_property
+    def tops(self) -> list[Table]:
+        """The other columns of the largest table at each level."""
+        return largest_by_level(self.workload)
 
     @cached_property
     def blocks(self) -> dict[Table, Floats]:

@@ -88,7 +88,7 @@ def tree_wavelet(
 class TreeWavelets:
     """The basis of one spanning tree, never written out: O(n log n) to build, O(n) each way.
 
-    nodes: how many. child: the two sides of every split, see dendrogram_kernels. tops: of the components.
+    nodes: how many. child: the two sides of every split, see tree_kernels. tops: of the components.
     levels: the splits, from the tops down. size: of every node (1) and every split.
     """
 
@@ -100,13 +100,18 @@ class TreeWavelets:
 
     @classmethod
     def of(cls, graph: Graph, *, seed: int = 0) -> TreeWavelets:
-        from leastnoise.denoise import dendrogram_kernels, tree_kernels
+        from leastnoise.denoise import tree_kernels
 
         edges = spanning_tree(graph, np.random.default_rng(seed))
-        start, neighbours, twin = tree_kernels.lists(edges[:, 0], edges[:, 1], graph.size)
+        ends = edges.ravel()
+        order = np.argsort(ends, kind="stable")  # neighbour lists of the tree; of each place, where the edge's other is
+        place = np.empty(ends.size, dtype=np.int64)
+        place[order] = np.arange(ends.size)
+        twin = place.reshape(-1, 2)[:, ::-1].ravel()[order]
+        start = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=graph.size))])
         roots = np.unique(graph.components, return_index=True)[1].astype(np.int32)
         child = np.empty((len(edges), 2), dtype=np.int32)
-        tops = dendrogram_kernels.cut(start, neighbours, twin, roots, child)
+        tops = tree_kernels.cut(start, edges[:, ::-1].ravel()[order], twin, roots, child)
         levels, below = [], tops
         while (splits := below[below >= graph.size] - graph.size).size:
             levels.append(splits)

@@ -17,9 +17,9 @@ Order 0 is the same under both, and solved exactly (`total_variation.py`). The o
 (`higher_orders.py`; `pip install 'leastnoise[solvers]'`). `parameters["gap"]` is the certificate, a bound on how
 far the objective is above the least one, as a part of it, computed by us from whatever the solver answered.
 
-**Risk.** Under Gaussian noise the degrees of freedom are counted (`trend_freedom.py`; along rows k + 1 a row and one a
+**Risk.** Under Gaussian noise the degrees of freedom are counted (`penalty_path.py`; along rows k + 1 a row and one a
 knot) and the risk of a given penalty is Stein's. Under Laplace noise the divergence is simulated
-(`trend_freedom.py`, seeded). A penalty that was chosen by least risk is a parameter like any other: in the figure
+(`smoothed_divergence`, seeded). A penalty that was chosen by least risk is a parameter like any other: in the figure
 that is shown it counts as that many more degrees of freedom (`TUNING_DEGREES_OF_FREEDOM`; simulated on grids and paths
 of 100 to 600 nodes: 3 to 6).
 """
@@ -39,10 +39,9 @@ from leastnoise._support.validation import Number
 from leastnoise.denoise.arrays import Floats, Mechanism, check_nodes, on_host, one_sigma, sigmas_of
 from leastnoise.denoise.denoiser import Denoised, Stein, denoiser
 from leastnoise.denoise.higher_orders import AlongRows, OnGraph
-from leastnoise.denoise.penalty_path import PENALTY_RATIO, Fit, TrendPath, follow, search
-from leastnoise.denoise.risk import Divergence
+from leastnoise.denoise.penalty_path import PENALTY_RATIO, Fit, TrendPath, averaged_on_pieces, follow, search
+from leastnoise.denoise.risk import NODE_GROUPS, Divergence, smoothed_divergence
 from leastnoise.denoise.total_variation import Network
-from leastnoise.denoise.trend_freedom import NODE_GROUPS, averaged_on_pieces, smoothed_divergence
 from leastnoise.graphs.graph import Graph
 from leastnoise.releases.noise import MECHANISMS
 

@@ -1,4 +1,4 @@
-"""Estimates of a set of tables from noisy residual blocks: non-negative, consistent, with their own error (`risk.py`).
+"""Estimates of a set of tables from noisy residual blocks: non-negative, consistent, with their own error.
 
 They are made from the total to the largest tables.
 
