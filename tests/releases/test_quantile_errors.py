@@ -11,7 +11,7 @@ import pytest
 
 from leastnoise.privacy.distributions import Gaussian
 from leastnoise.privacy.rank_noise import RankRates
-from leastnoise.releases.quantile_errors import errors_by_histogram, errors_by_rank, judged_rows, typical_error
+from leastnoise.releases.quantile import errors_by_histogram, errors_by_rank, judged_rows, typical_error
 from leastnoise.releases.quantile_readings import moments, rank_stds
 from leastnoise.workload.ordered import prefix_strategy
 

@@ -21,7 +21,7 @@ from leastnoise.curator.rows.columns import (
 from leastnoise.domain import ColumnKind, Lattice, template
 from leastnoise.errors import BadExpression, Code, InvalidParameter, UnknownColumn, WrongType
 from leastnoise.privacy.neighbours import Neighbours
-from leastnoise.releases.column_labels import checked_labels
+from leastnoise.releases.columns import checked_labels
 from leastnoise.releases.left_out import LeftOut
 
 

@@ -22,7 +22,7 @@ from leastnoise.privacy.sensitivity import Limits
 from leastnoise.privacy.strength import Strength
 from leastnoise.privacy.summary_noise import noise_in_words
 from leastnoise.privacy.vector_noise import VectorPlan
-from leastnoise.releases.column_labels import column_words, labelled_in_words, reader_unit
+from leastnoise.releases.columns import column_words, labelled_in_words, reader_unit
 from leastnoise.releases.left_out import LeftOut, unknown_in_words
 from leastnoise.releases.mean import centred as centred_note
 from leastnoise.releases.mean import half_widths

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from leastnoise._support import csv_text, files
-from leastnoise._support.validation import Number
 from leastnoise.export.sheets import MAX_WHOLE, Sheet, sheet, table_sheets
 from leastnoise.releases.table_set import Table
 
@@ -21,21 +20,14 @@ MAX_STEM_BYTES = 150  # of a file's name; common file systems take 255
 _DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{i}" for port in ("com", "lpt") for i in range(1, 10))}  # of Windows
 
 
-def write_csv(
-    published: Any,
-    path: str | os.PathLike[str],
-    *,
-    estimate: Any = None,
-    confidence: Number = 0.95,
-    round_to: Number | None = None,
-) -> Path:
-    """Write the file, or every file of a folder, whole or not at all; see `Spreadsheets.to_csv`."""
+def write_csv(published: Any, path: str | os.PathLike[str], **asked: Any) -> Path:
+    """Write the file, or every file of a folder, whole or not at all; `asked` as `Spreadsheets.to_csv` has it."""
     if published.is_set:
         named = file_names(published.tables)
-        made = table_sheets(published, estimate=estimate, confidence=confidence, round_to=round_to)
+        made = table_sheets(published, **asked)
         return files.replace_files(path, ((named[table], "\n".join(lines(one)) + "\n") for table, one in made))
     files.check_writable(path, "csv")
-    one = sheet(published, estimate=estimate, confidence=confidence, round_to=round_to)
+    one = sheet(published, **asked)
     with (
         files.replacing(path, "csv") as unfinished,
         open(unfinished, "w", encoding="utf-8", errors="backslashreplace", newline="") as file,

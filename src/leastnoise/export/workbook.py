@@ -15,10 +15,8 @@ from typing import Any
 
 from leastnoise import errors
 from leastnoise._support import files
-from leastnoise._support.immutable import Frozen
 from leastnoise._support.outputs import WORKBOOK_MARK
 from leastnoise._support.text import rounded
-from leastnoise._support.validation import Number
 from leastnoise.export.sheets import MAX_WHOLE, Sheet, crossed, decimals, sheet, table_sheets
 from leastnoise.releases.table_set import table_name
 
@@ -31,51 +29,39 @@ _LONGEST_NAME = 31  # of a sheet, by the format
 _FIRST = "About"
 
 
-def write_workbook(
-    published: Any,
-    path: str | os.PathLike[str],
-    *,
-    estimate: Any = None,
-    confidence: Number = 0.95,
-    round_to: Number | None = None,
-) -> Path:
-    """Write the file whole or not at all; see `Spreadsheets.to_excel`."""
+def write_workbook(published: Any, path: str | os.PathLike[str], **asked: Any) -> Path:
+    """Write the file whole or not at all; `asked` as `Spreadsheets.to_excel` has it."""
     _check_package()
-    asked: dict[str, Any] = {"estimate": estimate, "confidence": confidence, "round_to": round_to}
-    if published.is_set:
-        return _write_tables(published, path, asked)
-    files.check_writable(path, "workbook")
-    made = sheet(published, **asked)
-    _check_rows(max(map(len, made.columns.values())))
-    return _write(path, made.notes, [], {"Numbers": made})
-
-
-def _write_tables(release: Any, path: str | os.PathLike[str], asked: dict[str, Any]) -> Path:
-    """A sheet a table, behind a list of them."""
-    if release.kind != "tables":
+    if not published.is_set:
+        files.check_writable(path, "workbook")
+        made = sheet(published, **asked)
+        _check_rows(max(map(len, made.columns.values())))
+        return _write(path, made.notes, [], {"Numbers": made})
+    if published.is_estimate:
         raise errors.InvalidParameter(
             "A workbook has denoised tables beside the release that they were made from: release.to_excel(path, "
             "estimate=estimate). Or write a folder of CSV files: to_csv."
         )
-    if len(release.tables) > MAX_TABLES:
+    if len(published.tables) > MAX_TABLES:
         raise errors.InvalidParameter(
-            f"A workbook of {len(release.tables):,} sheets helps nobody: {MAX_TABLES} tables at most. to_csv(folder) "
+            f"A workbook of {len(published.tables):,} sheets helps nobody: {MAX_TABLES} tables at most. to_csv(folder) "
             "writes a file a table."
         )
-    for table in release.tables:
-        _check_rows(release.workload.cells_of(table))
+    for table in published.tables:
+        _check_rows(published.workload.cells_of(table))
     files.check_writable(path, "workbook")
-    estimate, names = asked["estimate"], _sheet_names(map(table_name, release.tables))
-    beside = [] if estimate is None else ["error of a denoised cell"]
-    sheets, contents = {}, [["sheet", "table", "cells", "standard deviation of a cell", *beside]]
-    for name, (table, made) in zip(names, table_sheets(release, **asked), strict=True):
-        sheets[name] = made
-        error = [] if estimate is None else [estimate[table].errors_in_words()]
-        cells = f"{release.workload.cells_of(table):,}"
-        contents.append([name, table_name(table), cells, rounded(release.std[table]), *error])
-    denoised = [] if estimate is None else [f"denoised: {estimate.errors_in_words()}"]
-    rectangles = {name: crossed(made.columns) for name, made in sheets.items()}
-    return _write(path, [*release.explain().splitlines(), *denoised], contents, sheets, rectangles)
+    estimate, notes = asked["estimate"], published.explain().splitlines()
+    sheets = dict(zip(_sheet_names(map(table_name, published.tables)), table_sheets(published, **asked), strict=True))
+    contents = [["sheet", "table", "cells", "standard deviation of a cell"]]
+    for name, (table, _) in sheets.items():
+        cells = f"{published.workload.cells_of(table):,}"
+        contents.append([name, table_name(table), cells, rounded(published.std[table])])
+    if estimate is not None:
+        notes.append(f"denoised: {estimate.errors_in_words()}")
+        errors_of_cells = [estimate[table].errors_in_words() for table in published.tables]
+        for line, text in zip(contents, ["error of a denoised cell", *errors_of_cells], strict=True):
+            line.append(text)
+    return _write(path, notes, contents, {name: made for name, (_, made) in sheets.items()})
 
 
 def _write(
@@ -83,8 +69,8 @@ def _write(
     notes: Sequence[str],
     contents: Sequence[Sequence[str]],
     sheets: Mapping[str, Sheet],
-    rectangles: Mapping[str, list[list[Any]]] = Frozen(),
 ) -> Path:
+    """Sentences, and behind them the sheets; of a set with a list of them."""
     import xlsxwriter
 
     with files.replacing(path, "workbook") as unfinished:
@@ -92,7 +78,7 @@ def _write(
         book.set_properties({"comments": WORKBOOK_MARK.decode(), "created": datetime.datetime(2000, 1, 1)})
         wrapped, bold = book.add_format({"text_wrap": True, "valign": "top"}), book.add_format({"bold": True})
         about = book.add_worksheet(_FIRST)
-        about.set_column(0, 0, 100 if not contents else 40)
+        about.set_column(0, 0, 40 if contents else 100)
         about.set_column(1, 4, 24)
         for row, sentence in enumerate(notes):
             about.write_string(row, 0, sentence[:MAX_CELL], wrapped)
@@ -100,7 +86,7 @@ def _write(
             for place, text in enumerate(cells):
                 about.write_string(row, place, text, bold if cells is contents[0] else None)
         for name, made in sheets.items():
-            _fill(book.add_worksheet(name), made, rectangles.get(name, []), _Formats(book))
+            _fill(book.add_worksheet(name), made, crossed(made.columns) if contents else [], _Formats(book))
         book.close()
     return Path(path)
 

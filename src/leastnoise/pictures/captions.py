@@ -7,7 +7,7 @@ import numpy as np
 from leastnoise._support.text import percent
 from leastnoise._support.validation import Floats, Number
 from leastnoise.privacy.guarantees import ApproxDP, GaussianDP, ReleaseGuarantee
-from leastnoise.releases.column_labels import labelled_facts
+from leastnoise.releases.columns import labelled_facts
 from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.left_out import left_out_in_short
 from leastnoise.releases.provenance import Promised

@@ -1,7 +1,7 @@
 """What was published, and what is computed from it: public values that know nothing of how they were made.
 
 block        what was published: arrays of noisy numbers; and readings, which compute a statistic from them
-plain selected mean ratio spread quantile_readings               the readings
+selected mean ratio spread quantile_readings               the other readings
 measure      one statistic: blocks and a reading, with bins and provenance
 provenance   what is promised, to whom, and where it comes from
 published    what every kind has: values, noise, intervals, words, tables, a picture and a page

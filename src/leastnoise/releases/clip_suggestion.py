@@ -32,10 +32,10 @@ from leastnoise.domain.round_numbers import step_weights
 from leastnoise.privacy.sensitivity import ChosenClip
 from leastnoise.releases.block import Interval
 from leastnoise.releases.file_format import Saved
-from leastnoise.releases.frames import Frames, Spreadsheets
 from leastnoise.releases.left_out import one_line
 from leastnoise.releases.noise import Noise, Noisy
 from leastnoise.releases.provenance import Promised, Provenance
+from leastnoise.releases.published import Frames, Spreadsheets
 from leastnoise.releases.release import Release
 
 _PLACED = 1 + 2.0**-10  # of a step: a value is placed by doubles, 2^-31 of a step off at most

@@ -22,7 +22,7 @@ from leastnoise.releases import ratio_interval
 from leastnoise.releases.block import Interval, Overall, Total
 from leastnoise.releases.columns import key_columns
 from leastnoise.releases.crosstab_estimate import CrosstabTableEstimate
-from leastnoise.releases.frames import Frames, refuse_beside
+from leastnoise.releases.published import Frames, refuse_beside
 from leastnoise.releases.release import Release
 from leastnoise.releases.table_set import Cells, table_name
 

@@ -21,7 +21,7 @@ from leastnoise._support.text import key_words, rounded
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, Group, RenderableType
 
-    from leastnoise.releases.frames import Frames
+    from leastnoise.releases.published import Frames
 
 LETTERS = 8  # of a text that are not broken
 _NUMBER = re.compile(r"[\[(]?[-+\d.,:e]+[\])]?,?")

@@ -43,10 +43,10 @@ from leastnoise.domain.size_classes import BIN_STARTS, MOST_ROWS, OCTAVES, ROW_S
 from leastnoise.privacy.sensitivity import ChosenLimit, Limits
 from leastnoise.releases import limit_errors, unit_size_fit, unit_spread_fit, views
 from leastnoise.releases.file_format import Saved
-from leastnoise.releases.frames import Frames, Spreadsheets
 from leastnoise.releases.limit_errors import MUCH, PLAUSIBLE, AskedNoise, LimitErrors, kept_in_words
 from leastnoise.releases.noise import Noise, Noisy
 from leastnoise.releases.provenance import Promised, Provenance
+from leastnoise.releases.published import Frames, Spreadsheets
 from leastnoise.releases.release import Release
 from leastnoise.releases.unit_size_fit import Fit
 

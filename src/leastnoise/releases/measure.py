@@ -17,10 +17,9 @@ from leastnoise.domain import Domain
 from leastnoise.releases.block import Blocks, Interval, Reading, ReadingText
 from leastnoise.releases.columns import key_columns
 from leastnoise.releases.display import TOO_FEW
-from leastnoise.releases.frames import refuse_beside, typed
 from leastnoise.releases.noise import Noise
 from leastnoise.releases.provenance import Provenance
-from leastnoise.releases.published import Published
+from leastnoise.releases.published import Published, refuse_beside, typed
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -18,7 +18,7 @@ from leastnoise.privacy.guarantees import ReleaseGuarantee, promise_in_words
 from leastnoise.privacy.noise_plan import NoiseReason
 from leastnoise.privacy.strength import GaussianInstead, Strength, judge
 from leastnoise.releases import records
-from leastnoise.releases.column_labels import column_words, labelled_in_words, unit_words
+from leastnoise.releases.columns import column_words, labelled_in_words, unit_words
 from leastnoise.releases.left_out import LeftOut, covered_in_words
 
 SEEDED_WARNING = "WARNING: the noise came from a test's seed, so it hides nothing. Never publish this."

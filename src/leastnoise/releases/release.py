@@ -19,11 +19,10 @@ from leastnoise.domain import Domain
 from leastnoise.privacy.distributions import LARGEST_SCALE
 from leastnoise.privacy.noise_plan import Mechanism, NoiseReason
 from leastnoise.releases import views
-from leastnoise.releases.block import Block, Interval, Total, Values
+from leastnoise.releases.block import Block, Interval, Plain, Total, Values
 from leastnoise.releases.estimate import Estimate, ends_where_known, error_where_known
 from leastnoise.releases.measure import Measure
 from leastnoise.releases.noise import MECHANISMS, Noise
-from leastnoise.releases.plain import Plain
 from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.selected import ALL_KEYS, Selected, others_in_words, others_of, others_row
 

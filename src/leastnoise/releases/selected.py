@@ -37,8 +37,7 @@ import numpy as np
 from leastnoise import errors
 from leastnoise._support.validation import Floats
 from leastnoise.privacy.distributions import Distribution, Laplace
-from leastnoise.releases.block import Block, Blocks, Interval, Total
-from leastnoise.releases.plain import Plain, sum_of
+from leastnoise.releases.block import Block, Blocks, Interval, Plain, Total, sum_of
 
 if TYPE_CHECKING:
     from leastnoise.releases.provenance import Provenance

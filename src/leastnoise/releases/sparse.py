@@ -15,10 +15,9 @@ from leastnoise.domain import Cells, Domain, key_cell, listed, with_lattices
 from leastnoise.releases import labels, records
 from leastnoise.releases.block import Interval, Values
 from leastnoise.releases.columns import key_columns
-from leastnoise.releases.frames import refuse_beside
 from leastnoise.releases.noise import Noise
 from leastnoise.releases.provenance import Provenance
-from leastnoise.releases.published import Published
+from leastnoise.releases.published import Published, refuse_beside
 
 Thresholding = Literal["soft", "hard"]
 

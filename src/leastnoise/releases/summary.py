@@ -25,16 +25,14 @@ from leastnoise.domain import Domain
 from leastnoise.privacy.noise_plan import Mechanism
 from leastnoise.privacy.summary_noise import noise_in_words
 from leastnoise.releases import display, views
-from leastnoise.releases.block import Block, Blocks, Interval, Reading
+from leastnoise.releases.block import Block, Blocks, Interval, Plain, Reading
 from leastnoise.releases.columns import key_columns
-from leastnoise.releases.frames import typed
 from leastnoise.releases.mean import Mean, MeanRelease
 from leastnoise.releases.measure import Measure
 from leastnoise.releases.measured import ROWS, Figure, Measured, paired_name, part_name
 from leastnoise.releases.noise import Noise
-from leastnoise.releases.plain import Plain
 from leastnoise.releases.provenance import Provenance
-from leastnoise.releases.published import Binned
+from leastnoise.releases.published import Binned, typed
 from leastnoise.releases.ratio import Ratio, RatioRelease, Share, ShareRelease, public_ends
 from leastnoise.releases.release import Release, plain
 from leastnoise.releases.selected import Selected

@@ -22,9 +22,9 @@ from leastnoise import errors
 from leastnoise._support.immutable import Frozen
 from leastnoise.domain import Axis, Domain, TreeShape
 from leastnoise.releases import display, records
-from leastnoise.releases.column_labels import column_words
-from leastnoise.releases.frames import Frames, Spreadsheets
+from leastnoise.releases.columns import column_words
 from leastnoise.releases.provenance import Promised
+from leastnoise.releases.published import Frames, Spreadsheets
 from leastnoise.workload import Workload
 from leastnoise.workload.optimal_weights import Kind, OrderedQuestions
 from leastnoise.workload.ordered import MAX_KEYS, LongColumn, OrderedColumn

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from leastnoise import errors
 from leastnoise._support import files, progress, validation
@@ -60,22 +60,13 @@ def _denoised(published: Any, on_a_map: dict[str, Any]) -> tuple[Any, str]:
         return None, str(reason) if on_a_map else ""
 
 
-def export(
-    form: Literal["csv", "excel"],
-    published: Any,
-    path: str | os.PathLike[str],
-    *,
-    estimate: Any,
-    confidence: validation.Number,
-    round_to: validation.Number | None,
-    allow_seeded: bool,
-) -> Path:
-    """Its numbers for spreadsheets, by `leastnoise.export`."""
+def export(form: str, published: Any, path: str | os.PathLike[str], asked: dict[str, Any], allow_seeded: bool) -> Path:
+    """Its numbers for spreadsheets, by `leastnoise.export`; `form` is csv or workbook."""
     from leastnoise import export
 
-    file_format.refuse_seeded_noise(published.seeded or (estimate is not None and estimate.seeded), allow_seeded)
-    write = export.write_csv if form == "csv" else export.write_workbook
-    return write(published, path, estimate=estimate, confidence=confidence, round_to=round_to)
+    file_format.refuse_seeded_noise(published.seeded or getattr(asked["estimate"], "seeded", False), allow_seeded)
+    path_written: Path = getattr(export, f"write_{form}")(published, path, **asked)
+    return path_written
 
 
 def denoise(release: Release, method: str, along: Along, options: dict[str, Any]) -> Estimate:

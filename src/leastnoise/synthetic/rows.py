@@ -25,8 +25,8 @@ from leastnoise.releases.columns import key_columns
 from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
 from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.releases.file_format import refuse_seeded_noise
-from leastnoise.releases.frames import typed
 from leastnoise.releases.provenance import Provenance
+from leastnoise.releases.published import typed
 from leastnoise.releases.table_set import Table, table_name
 from leastnoise.synthetic.choosing import halves, strongest
 from leastnoise.synthetic.drawing import draw, hold, without

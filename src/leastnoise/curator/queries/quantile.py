@@ -40,8 +40,7 @@ from leastnoise.privacy.vector_noise import NUMBERS, VectorPlan, VectorPlanner
 from leastnoise.releases.block import Block
 from leastnoise.releases.left_out import LeftOut
 from leastnoise.releases.provenance import Provenance
-from leastnoise.releases.quantile import QuantileRelease
-from leastnoise.releases.quantile_errors import judged_rows
+from leastnoise.releases.quantile import QuantileRelease, judged_rows
 from leastnoise.releases.quantile_readings import HistogramQuantiles, Moments, RankQuantiles, moments
 from leastnoise.workload.ordered import MAX_KEYS, IntegerStrategy
 

@@ -3,7 +3,7 @@ histogram. Nothing is paid yet.
 
 A histogram's noise is on every count, or, Gaussian, on the sums of counts that are best for cumulative sums.
 
-"auto" takes the least error that public facts let expect (`releases.quantile_errors`): levels, groups, limits, the
+"auto" takes the least error that public facts let expect (`releases.quantile`): levels, groups, limits, the
 promise, and how many rows somebody who asks expects. How many there are, and where, is private; where the expectation
 is wrong, neither the promise nor the intervals suffer.
 """
@@ -32,8 +32,7 @@ from leastnoise.privacy.comparison import Comparison, Row
 from leastnoise.privacy.noise_plan import NoiseReason
 from leastnoise.privacy.rank_noise import RankPlan
 from leastnoise.privacy.vector_noise import VectorPlan
-from leastnoise.releases.quantile import ranks_in_words
-from leastnoise.releases.quantile_errors import errors_by_histogram, errors_by_rank, typical_error
+from leastnoise.releases.quantile import errors_by_histogram, errors_by_rank, ranks_in_words, typical_error
 from leastnoise.releases.quantile_readings import noise_in_words, rank_error, rank_noise, rank_stds
 from leastnoise.workload.ordered import prefix_strategy
 
