@@ -160,16 +160,22 @@ def companion(name: str, value: Any, y: Any, xp: Any) -> Any:
     return array
 
 
+def not_negative(name: str, value: Any) -> float:
+    """A number from zero on."""
+    return 0.0 if validation.is_zero(value) else validation.number(name, value)
+
+
+def penalty_of(value: Any) -> float:
+    """A penalty from zero to infinity."""
+    return math.inf if isinstance(value, float) and value == math.inf else not_negative("penalty", value)
+
+
 def penalty_or_word(value: Any) -> float | None:
-    """A penalty from zero to infinity, or None for "sure"."""
-    if isinstance(value, str):
-        validation.word("penalty", value, ("sure",))
-        return None
-    if validation.is_zero(value):
-        return 0.0
-    if isinstance(value, float) and value == math.inf:
-        return math.inf
-    return validation.number("penalty", value)
+    """The same, or None for "sure"."""
+    if not isinstance(value, str):
+        return penalty_of(value)
+    validation.word("penalty", value, ("sure",))
+    return None
 
 
 def squares(x: Any, xp: Any) -> Any:

@@ -177,10 +177,11 @@ def fit_prior(
     """
     if unit > MAX_UNIT:
         return _rounded(u, bounds, unit)
-    return (_gaussian if mechanism == "gaussian" else _laplace)(u, bounds, unit, weights)
+    share = np.ones(u.size) if weights is None else weights
+    return (_gaussian if mechanism == "gaussian" else _laplace)(u, bounds, unit, share)
 
 
-def _gaussian(u: Floats, bounds: Bounds, unit: float, share: Floats | None) -> Fitted:
+def _gaussian(u: Floats, bounds: Bounds, unit: float, share: Floats) -> Fitted:
     near = np.clip(u, bounds[0] - MAX_OUTSIDE_SUPPORT, bounds[1] + MAX_OUTSIDE_SUPPORT)
     spacing = 0.125 if float(np.max(near) - np.min(near)) < NARROW_RANGE else 0.25
     placed = lay_out(near, share, bounds, unit, spacing=spacing, fineness=0.125, quiet=8.0)
@@ -204,15 +205,14 @@ def _gaussian(u: Floats, bounds: Bounds, unit: float, share: Floats | None) -> F
         edges = np.array(bounds)[:, None] - placed.origin
         pinned = np.asarray((np.abs(atoms - edges) < 1e-9).any(axis=0))
         x = placed.places * np.float64(placed.cell)
-        part = None if share is None else placed.mean(share[~placed.alone] ** 2)
-        return fitting_freedom(x, placed.counts, atoms, weights, pinned, part)
+        return fitting_freedom(x, placed.counts, atoms, weights, pinned, placed.mean(share[~placed.alone] ** 2))
 
-    fixed = _counted(placed.alone, share) + float(counts @ variance)
+    fixed = float(share[placed.alone].sum()) + float(counts @ variance)
     prior = partial(whole_prior, placed, solved.weights, near)
     return Fitted(means, fixed, fitting, _alive(solved), solved.gap, solved.iterations, prior)
 
 
-def _laplace(u: Floats, bounds: Bounds, unit: float, share: Floats | None) -> Fitted:
+def _laplace(u: Floats, bounds: Bounds, unit: float, share: Floats) -> Fitted:
     """Under Laplace noise an observation beyond all atoms tells no more than one at the last of them."""
     near = np.clip(u, *bounds)
     quiet = LAPLACE_SCALE * (math.log(u.shape[0]) + 20)
@@ -228,9 +228,8 @@ def _laplace(u: Floats, bounds: Bounds, unit: float, share: Floats | None) -> Fi
     means[~placed.alone] = placed.back(here.between(first) / here.between(mass))
     nodes = _chain(placed, np.arange((placed.atoms - 1) * placed.stride + 1, dtype=float))
     rise = np.diff(nodes.between(first) / nodes.between(mass))  # of the posterior mean, over each cell
-    heard = np.exp(-np.abs(u - near)[~placed.alone] / LAPLACE_SCALE)
-    heard = heard if share is None else share[~placed.alone] * heard
-    fixed = _counted(placed.alone, share) + float(_falling(placed, heard) @ rise)
+    heard = share[~placed.alone] * np.exp(-np.abs(u - near)[~placed.alone] / LAPLACE_SCALE)
+    fixed = float(share[placed.alone].sum()) + float(_falling(placed, heard) @ rise)
 
     def fitting() -> float:
         atom = placed.stride * placed.cell
@@ -239,7 +238,7 @@ def _laplace(u: Floats, bounds: Bounds, unit: float, share: Floats | None) -> Fi
             placed.places / placed.stride,
             placed.counts,
             placed.positions(u) / placed.stride,
-            None if share is None else share[~placed.alone],
+            share[~placed.alone],
             LAPLACE_SCALE / atom,
         )
 
@@ -255,16 +254,12 @@ def _rounded(u: Floats, bounds: Bounds, unit: float) -> Fitted:
     return Fitted(means, 0.0, lambda: 0.0, atoms.size, 0.0, 0, lambda: (atoms, shares))
 
 
-def _untouched(u: Floats, share: Floats | None) -> Fitted:
+def _untouched(u: Floats, share: Floats) -> Fitted:
     """Every value is so far from the others that each is its own atom."""
     count = u.shape[0]
-    free = float(count) if share is None else float(share.sum())
-    return Fitted(u.copy(), free, lambda: 0.0, count, 0.0, 0, lambda: (np.sort(u), np.full(count, 1 / count)))
-
-
-def _counted(chosen: Any, share: Floats | None) -> float:
-    """How many observations were chosen, by their share."""
-    return float(chosen.sum()) if share is None else float(share[chosen].sum())
+    return Fitted(
+        u.copy(), float(share.sum()), lambda: 0.0, count, 0.0, 0, lambda: (np.sort(u), np.full(count, 1 / count))
+    )
 
 
 def _alive(solved: Solution) -> int:

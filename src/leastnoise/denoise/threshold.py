@@ -27,7 +27,16 @@ import numpy as np
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
-from leastnoise.denoise.arrays import Floats, Mechanism, device_of, host_number, like, mean_square, namespace
+from leastnoise.denoise.arrays import (
+    Floats,
+    Mechanism,
+    device_of,
+    host_number,
+    like,
+    mean_square,
+    namespace,
+    not_negative,
+)
 from leastnoise.denoise.denoiser import Denoised, Stein, denoiser
 from leastnoise.denoise.risk import beyond, stein_estimate, sure
 from leastnoise.releases.estimate import RiskEstimate
@@ -132,7 +141,7 @@ def held_out(y: Any, sigma: float | Floats, mechanism: Mechanism) -> RiskEstimat
 def _chosen(y: Any, sigma: float | Floats, threshold: Any, mechanism: Mechanism) -> Any:
     """The threshold: a number, or an array that goes with y."""
     if not isinstance(threshold, str):
-        return 0.0 if validation.is_zero(threshold) else validation.number("threshold", threshold)
+        return not_negative("threshold", threshold)
     validation.word("threshold", threshold, ("universal", "sure"))
     if threshold == "universal":
         return universal(y.shape[0], like(sigma, y, namespace(y)))

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
-from leastnoise.denoise.arrays import Floats, Mechanism
+from leastnoise.denoise.arrays import Floats, Mechanism, not_negative
 from leastnoise.denoise.denoiser import Denoised, Stein, denoiser
 from leastnoise.denoise.risk import beyond
 from leastnoise.denoise.threshold import softened, universal
@@ -162,7 +162,7 @@ def _threshold(
         validation.word("threshold", threshold, ("universal", "sure"))
         t = universal(basis.nodes, sigma)
     else:
-        t = 0.0 if validation.is_zero(threshold) else validation.number("threshold", threshold)
+        t = not_negative("threshold", threshold)
     return t, _parts(c, *_reaches(basis, sigma, mechanism), t, mechanism)[1]
 
 

@@ -36,7 +36,7 @@ import numpy as np
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
-from leastnoise.denoise.arrays import Floats, Mechanism, check_nodes, on_host, one_sigma, sigmas_of
+from leastnoise.denoise.arrays import Floats, Mechanism, check_nodes, on_host, one_sigma, penalty_of, sigmas_of
 from leastnoise.denoise.denoiser import Denoised, Stein, denoiser
 from leastnoise.denoise.higher_orders import AlongRows, OnGraph
 from leastnoise.denoise.penalty_path import PENALTY_RATIO, Fit, TrendPath, averaged_on_pieces, follow, search
@@ -94,7 +94,7 @@ def trend_filter(
         made, tuning = problem.fit(float(path.penalties[path.chosen])), TUNING_DEGREES_OF_FREEDOM
         facts |= {"penalty": made.penalty, "chosen": "sure", "tried": path.penalties.size}
     else:
-        made, tuning = problem.fit(_penalty(penalty)), 0.0
+        made, tuning = problem.fit(penalty_of(penalty)), 0.0
         facts |= {"penalty": made.penalty, "chosen": "given"}
     facts |= {"gap": made.gap, "iterations": made.iterations}
     problem.check(made)
@@ -199,7 +199,7 @@ class Problem:
             validation.word("penalty", penalties, ("sure",))
             steps = self.order + 1 if self.boundary == "free" else 1  # a penalty is a length to about this power
             return search(fit, self.y, self.sigma, self.order, self.top(), PENALTY_RATIO**steps)
-        chosen = sorted((_penalty(one) for one in penalties), reverse=True)  # type: ignore[union-attr]
+        chosen = sorted((penalty_of(one) for one in penalties), reverse=True)  # type: ignore[union-attr]
         if not chosen:
             raise errors.InvalidParameter("penalty is an empty sequence: give at least one penalty to choose from.")
         return follow(fit, self.y, self.sigma, self.order, chosen)
@@ -241,11 +241,3 @@ class Problem:
 
 def _several(penalty: object) -> bool:
     return isinstance(penalty, (Sequence, np.ndarray)) and not (isinstance(penalty, np.ndarray) and penalty.ndim == 0)
-
-
-def _penalty(value: Any) -> float:
-    if validation.is_zero(value):
-        return 0.0
-    if isinstance(value, float) and value == np.inf:
-        return value
-    return validation.number("penalty", value)

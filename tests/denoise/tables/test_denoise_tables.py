@@ -51,6 +51,14 @@ def test_known_totals_are_held(ways):
     assert estimate.rmse_at_most(0.95, ("age", "sex"), proved=True).value == 0
 
 
+def test_a_key_that_nobody_has_is_held_at_zero():
+    made = survey(3, mu=0.02, sizes={"age": 6, "job": 5, "place": 4})
+    known = {("place",): np.append(made.truth["place",][:3], 0.0)}
+    estimate = _estimated(made, known=known)
+    assert estimate.table(("age", "job", "place"))[:, :, 3] == pytest.approx(0, abs=1e-6)
+    _check_consistent(made, estimate)
+
+
 def test_known_totals_make_other_tables_better():
     made = survey(mu=0.02)
     known = {("age",): made.truth["age",]}

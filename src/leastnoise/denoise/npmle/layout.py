@@ -51,7 +51,7 @@ class Layout:
 
 def lay_out(
     u: Floats,
-    weights: Floats | None,
+    weights: Floats,
     bounds: Bounds,
     unit: float,
     *,
@@ -61,7 +61,7 @@ def lay_out(
 ) -> Layout:
     """Atoms at most `spacing` apart, cells at most `fineness` wide; on multiples of `unit` where it is above 0.
 
-    Without weights every observation counts once.
+    weights: how often every observation counts.
     """
     first, last = float(u.min()), float(u.max())
     if not (math.isfinite(first) and math.isfinite(last)):
@@ -85,7 +85,7 @@ def lay_out(
         lonely &= (cells * cell + origin >= low) & (cells * cell + origin <= high)
     alone = lonely[inverse]
     kept = np.flatnonzero(~lonely)
-    heavy = (counts if weights is None else np.bincount(inverse, weights, lonely.size))[kept]
+    heavy = np.bincount(inverse, weights, lonely.size)[kept]
     cells = cells[kept]
     if not kept.size:
         empty = np.zeros(0, dtype=np.int64)

@@ -8,9 +8,10 @@ zero, and since the blocks of a table are orthogonal,
 
     |T_B(b)|^2 = sum over A in B of |b_A|^2 / n(B without A),
 
-the best blocks for given copies are weighted means, block by block. It stops when no cell of T_B(b) is negative: the
-margin is what makes that a finite number of rounds, and stiff copies what makes them few. So what comes back is a
-point of the set that is near, not the very nearest; with copies that are not stiff it would be that, after many rounds.
+the best blocks for given copies are weighted means, block by block. It stops when no cell of T_B(b) is negative (by
+more than rounding, which is all that a cell has whose known sum is zero): the margin is what makes that a finite number
+of rounds, and stiff copies what makes them few. So what comes back is a point of the set that is near, not the very
+nearest; with copies that are not stiff it would be that, after many rounds.
 Blocks of infinite weight stay as they are.
 """
 
@@ -26,6 +27,7 @@ from leastnoise._support.validation import Floats
 from leastnoise.workload.residuals import Table, project, table_of_blocks
 
 MOST_ROUNDS = 1000
+ROUNDING = 1e-12  # of the total
 MARGIN = 0.02  # of the mean cell of a table, and at most as much of one count
 STIFFNESS = 20.0  # of the copies against the blocks: nearly all of the way to the set in each round
 
@@ -56,7 +58,7 @@ def nonnegative(
     for _ in range(MOST_ROUNDS):
         sums = {a: np.zeros(np.shape(found[a])) for a in blocks}
         least = min(_copy(found, b, sizes, shifts[b], margin[b], sums, rest) for b in largest)
-        if least >= 0:
+        if least >= -ROUNDING * total:
             return found, True
         for a in blocks:
             if math.isfinite(stiff[a]):
