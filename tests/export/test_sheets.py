@@ -1,7 +1,6 @@
 """Numbers for spreadsheets: what stands in them is what was released, with its promise, and nothing in them runs."""
 
 import csv
-import datetime
 from dataclasses import replace
 from pathlib import Path
 
@@ -153,18 +152,6 @@ def test_seeded_noise_and_foreign_estimates_are_refused(tmp_path: Path) -> None:
             frame(estimate=other.denoise())
     with pytest.raises(errors.WrongType, match="denoise"):
         r.to_pandas(estimate=other)  # type: ignore[arg-type]
-
-
-def test_keys_stand_as_people_wrote_them(tmp_path: Path) -> None:
-    days = [datetime.date(2026, 1, 1), datetime.date(2026, 1, 2)]
-    table = ln.table(pa.table({"who": [1], "day": [days[0]], "n": [5]}), unit="who")
-    keys = {"day": ln.domain.Days(days[0], datetime.date(2026, 1, 3)), "n": ln.domain.with_other([5, 6])}
-    with seeded(5):
-        r = table.histogram("day", "n", keys=keys, max_rows=1).release(epsilon=1, delta=1e-6)
-    assert isinstance(r, ln.Release)
-    _, (names, *rows) = rows_of(r.to_csv(tmp_path / "numbers.csv", allow_seeded=True))
-    assert names[:2] == ["day", "n"]
-    assert [row[:2] for row in rows] == [[day.isoformat(), n] for day in days for n in ("5", "6", "missing or other")]
 
 
 def test_a_set_of_tables_is_a_workbook(tmp_path: Path) -> None:

@@ -11,11 +11,9 @@ import matplotlib.pyplot as plt
 import pyarrow as pa
 import pytest
 from matplotlib.text import Text
-from typer.testing import CliRunner
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.cli.app import app
 from leastnoise.testing import seeded
 
 LABELS = {"taxi_id": "taxi", "edu": "education", "inc": "income", "rgn": "region"}
@@ -140,46 +138,3 @@ def test_labels_stand_for_one_column_each(labels: Any, words: str) -> None:
 def test_labels_may_exchange_the_names_of_columns() -> None:
     table = ln.table(ROWS, unit="taxi_id", labels={"edu": "rgn", "rgn": "edu"})
     assert "rows whose rgn is not" in str(table.histogram("edu", **EDU).expect(epsilon=1, delta=1e-5))
-
-
-def test_labels_and_layout_on_the_command_line_and_in_a_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    rows = "".join(f"{place};{'xy'[place % 2]};{place % 9},5\n" for place in range(400))
-    (tmp_path / "rows.csv").write_text("taxi_id;edu;inc\n" + rows)
-    command = ["mean", "rows.csv", "--unit", "taxi_id", "--delimiter", ";", "--decimal", ",", "--types", "inc=float"]
-    command += ["--column", "inc", "--clip", "0,10", "--by", "edu", "--keys", "x,y", "--max-rows", "1"]
-    command += ["--label", "edu=education", "--label", "taxi_id=taxi", "--epsilon", "1", "--delta", "0"]
-    command += ["-o", "cli.parquet"]
-    done = CliRunner().invoke(app, command)
-    assert done.exit_code == 0, done.output
-    (tmp_path / "job.toml").write_text(
-        """
-[table]
-source = "rows.csv"
-unit = "taxi_id"
-types = { inc = "float" }
-delimiter = ";"
-decimal = ","
-derive = { big = "inc > 5" }
-labels = { edu = "education", taxi_id = "taxi", big = "large income" }
-[keys]
-edu = ["x", "y"]
-[ask]
-kind = "mean"
-column = "inc"
-clip = [0, 10]
-by = "edu"
-max_rows = 1
-[privacy]
-epsilon = 1
-delta = 0
-[output]
-release = "job.parquet"
-"""
-    )
-    done = CliRunner().invoke(app, ["run", "job.toml"])
-    assert done.exit_code == 0, done.output
-    for name in ("cli.parquet", "job.parquet"):
-        release = ln.load(name)
-        assert release.provenance.labels == {"taxi_id": "taxi", "edu": "education"}
-        assert all(3.5 < value < 5.5 for value in release.values)  # 4.5 in truth

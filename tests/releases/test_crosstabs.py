@@ -131,20 +131,6 @@ def test_expected_is_what_is_released(frame: pd.DataFrame) -> None:
     assert "no other Gaussian noise on linear sums has less error, but for rounding to whole numbers." in str(expected)
 
 
-def test_a_set_is_saved_and_loaded(releases: list[CrosstabsRelease], tmp_path: Path) -> None:
-    file = tmp_path / "tables.parquet"
-    with pytest.raises(errors.SeededRelease):
-        releases[0].save(file)
-    releases[0].save(file, allow_seeded=True)
-    loaded = ln.load(file)
-    assert loaded.tables == releases[0].tables
-    for table in loaded.tables:
-        np.testing.assert_array_equal(loaded[table].values, releases[0][table].values)
-        assert loaded.std[table] == releases[0].std[table]
-    assert loaded.explain() == releases[0].explain()
-    assert loaded["job"].domain == releases[0]["job"].domain
-
-
 def test_one_table_cannot_be_saved_or_denoised_by_itself(releases: list[CrosstabsRelease], tmp_path: Path) -> None:
     with pytest.raises(errors.InvalidParameter, match="save the set"):
         releases[0]["age"].save(tmp_path / "age.parquet")

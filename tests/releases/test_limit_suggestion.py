@@ -14,7 +14,7 @@ from leastnoise import errors
 from leastnoise.domain.size_classes import BIN_STARTS, OCTAVES, ROW_STARTS, WIDE
 from leastnoise.privacy.sensitivity import ChosenLimit, Limits
 from leastnoise.releases.limit_errors import AskedNoise, predict
-from leastnoise.releases.limit_suggestion import PAIRS, Layout, LimitSuggestion
+from leastnoise.releases.limit_suggestion import PAIRS, Layout
 from leastnoise.releases.unit_size_fit import Fit
 from looked_tables import NOISE, light, suggestion, true_error
 
@@ -108,20 +108,6 @@ def test_a_month_has_room_for_so_many_days() -> None:
     days = np.where(months[train] > 1, chance.integers(26, 32, train.size), chance.integers(1, 32, train.size))
     found = suggestion(np.repeat(train, days), np.repeat(month, days), 12, sigma=60.0)
     assert found.limits["max_per_bin"] <= 39
-
-
-def test_what_is_saved_comes_back(tmp_path: Path) -> None:
-    unit, place, bins = light()
-    found = suggestion(unit, place, bins, sigma=20.0)
-    with pytest.raises(errors.SeededRelease):
-        found.save(tmp_path / "limits.parquet")
-    found.save(tmp_path / "limits.parquet", allow_seeded=True)
-    back = ln.load(tmp_path / "limits.parquet")
-    assert isinstance(back, LimitSuggestion)
-    assert back.limits == found.limits
-    assert back.explain() == found.explain()
-    assert back.to_arrow().equals(found.to_arrow())
-    assert pq.read_table(tmp_path / "limits.parquet").column_names == ["histogram", "value"]
 
 
 def test_a_file_with_other_counts_is_refused(tmp_path: Path) -> None:

@@ -18,7 +18,8 @@ from leastnoise.cli.shown import facts_of, numbers
 from leastnoise.graphs import Graph
 from leastnoise.privacy.distributions import Distribution, Gaussian, Laplace
 from leastnoise.releases import ratio_interval
-from leastnoise.releases.mean import TOO_FEW, MeanRelease
+from leastnoise.releases.display import TOO_FEW
+from leastnoise.releases.mean import MeanRelease
 from page_parser import Page, decoded
 
 DRAWS = 40_000

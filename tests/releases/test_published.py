@@ -80,16 +80,6 @@ def test_rich_rendering_shows_ten_rows_and_counts_the_rest() -> None:
     assert "15 more" in console.export_text()
 
 
-def test_it_explains_itself() -> None:
-    text = made().explain()
-    assert "3 values with Gaussian noise" in text
-    assert "(1, 1e-06)-DP" in text
-    assert repr(made()) == "<Release of 3 values, gaussian noise, std 4.235>"
-    html = made(domain=["<b>", "&", "c"])._repr_html_()
-    assert "&lt;b&gt;" in html
-    assert "<b>" not in html
-
-
 @pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
 def test_the_promise_is_to_the_unit_not_to_the_person_behind_it(mechanism: str) -> None:
     rows = pd.DataFrame({"trip": [1, 2, 3], "zone": ["a", "a", "b"]})

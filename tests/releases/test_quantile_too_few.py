@@ -11,11 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from rich.console import Console
 
 import leastnoise as ln
 from leastnoise import report
-from leastnoise.cli.shown import numbers
 from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.quantile import levels_drawn
 from leastnoise.testing import seeded
@@ -68,17 +66,6 @@ def test_files_and_frames_tell_which_quantiles_are_too_few(tmp_path: Path) -> No
     assert [row["quantile"] == "" for row in rows] == [row["enough"] in ("False", "false") for row in rows]
     assert [row["quantile"] == "" for row in rows] == [False] * 6 + [True] * 6
     assert any("6 of 12 quantiles are too few to tell" in line for line in lines)
-
-
-def test_words_and_terminals_say_too_few_and_show_no_number() -> None:
-    made = waits()
-    assert "6 of 12 quantiles are too few to tell: the 95% interval is the whole clip, 0 to 40." in made.explain()
-    assert str(made).count(TOO_FEW) == 4  # of the ten rows that are shown
-    assert TOO_FEW in made._repr_html_()
-    console = Console(width=200)
-    with console.capture() as shown:
-        console.print(numbers(made))
-    assert shown.get().count(TOO_FEW) == 6
 
 
 def test_where_nothing_can_be_told_the_page_says_so() -> None:

@@ -19,10 +19,10 @@ from leastnoise._support.text import rounded
 from leastnoise.domain import Domain, IntegerRange
 from leastnoise.privacy.distributions import Gaussian, Laplace
 from leastnoise.releases.block import Block
+from leastnoise.releases.measure import Measure
 from leastnoise.releases.measured import ROWS, Figure, Measured, part_name
 from leastnoise.releases.provenance import Provenance
-from leastnoise.releases.ratio import RatioRelease, Share, ShareRelease
-from leastnoise.releases.spread import SpreadRelease
+from leastnoise.releases.ratio import RatioRelease, Share
 from leastnoise.releases.summary import SummaryRelease
 from leastnoise.testing import seeded
 from page_parser import Page, decoded
@@ -89,7 +89,7 @@ def test_means_and_spreads_lie_in_their_intervals(mechanism: str, rows: int, mis
 def test_a_variance_is_hardly_wider_than_by_the_delta_method() -> None:
     values = np.random.default_rng(2).integers(-30, 171, 200_000)
     made = many(values, 0, "gaussian", rows_scale=8.0)["var"]
-    assert isinstance(made, SpreadRelease)
+    assert isinstance(made, Measure)
     spread = float(made.values.std())
     low, high = made.interval(0.95)
     assert float((high - low).mean()) < 1.08 * 2 * 1.96 * spread
@@ -107,10 +107,10 @@ def test_too_few_rows_have_no_mean_and_any_variance() -> None:
     assert high.max() <= 100**2 * (1 + 1e-12)
 
 
-def shared(release: ln.Release, **facts: Any) -> ShareRelease:
+def shared(release: ln.Release, **facts: Any) -> Measure:
     """What each number of a release has of all of them."""
     blocks = {"rows": Block(release.values.copy(), ("bin",), release.noise)}
-    return ShareRelease(blocks=blocks, reading=Share(shared="rows", **facts), provenance=release.provenance)
+    return Measure(blocks=blocks, reading=Share(shared="rows", **facts), provenance=release.provenance)
 
 
 def test_shares_lie_in_their_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,20 +217,6 @@ def test_all_intervals_together_hold_as_often_as_is_said() -> None:
         low, high = made[name].interval(confidence)
         held &= (low <= value) & (value <= high)
     assert held.mean() >= 0.95 - FIVE_STANDARD_ERRORS
-
-
-def test_a_file_says_all_of_it(made: SummaryRelease, tmp_path: Path) -> None:
-    path = tmp_path / "summary.parquet"
-    with pytest.raises(errors.SeededRelease):
-        made.save(path)
-    made.save(path, allow_seeded=True)
-    again = ln.load(path)
-    assert isinstance(again, SummaryRelease)
-    pd.testing.assert_frame_equal(again.to_pandas(), made.to_pandas())
-    assert again.explain() == made.explain()
-    assert again.figures == made.figures
-    columns = pq.read_table(path).column_names
-    assert {"carrier", "flights", "delay_low", "late_high"} <= set(columns)
 
 
 @pytest.mark.parametrize(

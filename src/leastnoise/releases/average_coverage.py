@@ -39,7 +39,6 @@ import numpy as np
 
 from leastnoise import errors
 from leastnoise._support.validation import Floats, as_host
-from leastnoise.releases import average_coverage
 from leastnoise.releases.block import BinPromise, EstimateInterval
 from leastnoise.releases.risk_limits import NoiseOfLoss
 
@@ -162,9 +161,9 @@ def _half_length(e: Estimate, confidence: float, raw: float) -> float:
     if risk is None:
         raise e._unknown_error("so no interval around the values is known to hold")
     missed = 1 - confidence
-    sure = 1 - average_coverage.RISK_OF_LIMIT * missed
+    sure = 1 - RISK_OF_LIMIT * missed
     limit = NoiseOfLoss.of_vector(1.0, e.bins, e.mechanism).limit(risk / e.std**2, sure)
-    rest = (1 - average_coverage.RISK_OF_LIMIT) * missed
+    rest = (1 - RISK_OF_LIMIT) * missed
     if limit - 1 >= rest * (raw / e.std) ** 2:  # Chebyshev: too long even if all of the noise were kept
         return raw
     kept = e.noise_kept()
@@ -174,15 +173,15 @@ def _half_length(e: Estimate, confidence: float, raw: float) -> float:
             "denoiser to be run again. Denoise the release once more, and ask the new estimate."
         )
     bias = max(limit - kept, 0.0)
-    return e.std * average_coverage.half_length(bias, kept, rest, e.mechanism)
+    return e.std * half_length(bias, kept, rest, e.mechanism)
 
 
 def _from_zero(e: Estimate, confidence: float, raw: float, other: EstimateInterval) -> EstimateInterval:
     """From zero to one height for all bins but those estimated above it, if that is shorter than `other`."""
     noisy, values = as_host(e.noisy), as_host(e.values)
-    spent = average_coverage.RISK_OF_LIMIT * (1 - confidence)
-    highest = partial(average_coverage.highest, noisy, e.std, missed=1 - confidence - spent, sure=1 - spent)
-    height = highest(above=int((values > highest(above=0)).sum()))
+    spent = RISK_OF_LIMIT * (1 - confidence)
+    above_all = partial(highest, noisy, e.std, missed=1 - confidence - spent, sure=1 - spent)
+    height = above_all(above=int((values > above_all(above=0)).sum()))
     if height == math.inf:
         return other
     above = values > height

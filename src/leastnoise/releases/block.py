@@ -18,6 +18,7 @@ from leastnoise.releases.noise import Noise
 
 BinPromise = Literal["every bin", "share of the bins", "prior"]
 Values = NDArray[np.int64] | NDArray[np.float64]
+ENOUGH_CONFIDENCE = 0.95  # of the interval that must tell something, so that a value is told: see `Reading.reliable`
 
 
 class Interval(NamedTuple):
@@ -186,6 +187,11 @@ class Plain(Reading):
     def needs(self) -> tuple[str, ...]:
         """The block."""
         return (self.block,)
+
+    @property
+    def at_least(self) -> int | None:
+        """What a noisy count had to reach to be shown; None where all bins show."""
+        return None
 
     def values(self, blocks: Blocks) -> Values:
         """Its numbers, in their unit."""

@@ -26,7 +26,7 @@ from leastnoise.releases.file_format import Saved
 from leastnoise.releases.noise import Noise
 from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.risk_limits import RmseLimit
-from leastnoise.releases.table_set import Cells, Table, TableSet, in_shapes, long_table, table_name
+from leastnoise.releases.table_set import Cells, Table, TableSet, cells_in_words, in_shapes, long_table, table_name
 from leastnoise.workload import Workload
 
 if TYPE_CHECKING:
@@ -248,7 +248,7 @@ class CrosstabsEstimate(TableSet, Saved):
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class CrosstabTableEstimate(Estimate, Cells):
     """One denoised table of a set: an estimate whose error is told with those of the other tables."""
 
@@ -295,7 +295,7 @@ class CrosstabTableEstimate(Estimate, Cells):
         return f"{Estimate.errors_in_words(self)}{'' if self.kept else ' Single cells may be further off.'}"
 
     def _counted(self) -> str:
-        return f"{self.bins:,} cells of {table_name(self.columns, self.provenance.labels)}"
+        return f"{cells_in_words(self.bins)} of {table_name(self.columns, self.provenance.labels)}"
 
     def save(self, path: str | os.PathLike[str], *, allow_seeded: bool = False) -> NoReturn:
         """Refused: the set is saved whole.
@@ -359,14 +359,14 @@ class CrosstabTableIntegers(Cells):
 
     def explain(self) -> str:
         """What was done, and what it promises, in plain words."""
+        cells, name = cells_in_words(self.values.size), table_name(self.columns, self.provenance.labels)
         return (
-            f"{self.values.size:,} cells of {table_name(self.columns, self.provenance.labels)} with noise taken back "
-            "out, as whole numbers that add up in all tables. They are estimates: single cells may be further off than "
-            f"the release's intervals say.\n{self.promise_in_words()}"
+            f"{cells} of {name} with noise taken back out, as whole numbers that add up in all tables. They are "
+            f"estimates: single cells may be further off than the release's intervals say.\n{self.promise_in_words()}"
         )
 
     def __repr__(self) -> str:
-        return f"<CrosstabTableIntegers {table_name(self.columns)}: {self.values.size:,} cells>"
+        return f"<CrosstabTableIntegers {table_name(self.columns)}: {cells_in_words(self.values.size)}>"
 
 
 class NoError:

@@ -24,7 +24,7 @@ from leastnoise.releases.columns import key_columns
 from leastnoise.releases.crosstab_estimate import CrosstabTableEstimate
 from leastnoise.releases.published import Frames, refuse_beside
 from leastnoise.releases.release import Release
-from leastnoise.releases.table_set import Cells, table_name
+from leastnoise.releases.table_set import Cells, cells_in_words, table_name
 
 if TYPE_CHECKING:
     from leastnoise.domain import Axis
@@ -224,7 +224,7 @@ class CrosstabTable(Release, Cells):
 
     def __repr__(self) -> str:
         name = " x ".join(self.columns) or "the total"
-        return f"<CrosstabTable {name}: {self.bins:,} cells, std {self.std:.4g}{self._seeded_mark}>"
+        return f"<CrosstabTable {name}: {cells_in_words(self.bins)}, std {self.std:.4g}{self._seeded_mark}>"
 
     def _rectangle(self, where: Any) -> dict[str, list[int]]:
         """The positions of the keys named; all positions of a column that is not."""

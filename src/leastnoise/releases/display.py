@@ -15,6 +15,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leastnoise._support.text import key_words, rounded
 
@@ -142,6 +143,14 @@ def _width(text: str) -> int:
 
 ROWS_SHOWN = 10
 TOO_FEW = "too few to tell"  # what people are shown instead of a mean of too few rows
+
+
+def too_few_in_words(enough: NDArray[np.bool_], noun: str, why: str) -> str:
+    """Which of them cannot be told and why, after what was said before; nothing where all can."""
+    missing = int((~enough).sum())
+    if not missing or enough.size == 1:
+        return f" The rows are {TOO_FEW}: {why}." if missing else ""
+    return f" {missing:,} of {enough.size:,} {noun}s {'is' if missing == 1 else 'are'} {TOO_FEW}: {why}."
 
 
 def as_text(frames: Frames) -> str:

@@ -28,15 +28,23 @@ from leastnoise.privacy.distributions import Distribution
 from leastnoise.privacy.noise_plan import NoiseReason
 from leastnoise.privacy.noise_sums import RatioNoise
 from leastnoise.releases import ratio_interval
-from leastnoise.releases.block import Block, Blocks, Interval, Overall, Reading, ReadingText, Words, difference
-from leastnoise.releases.display import TOO_FEW
+from leastnoise.releases.block import (
+    ENOUGH_CONFIDENCE,
+    Block,
+    Blocks,
+    Interval,
+    Overall,
+    Reading,
+    ReadingText,
+    Words,
+    difference,
+)
+from leastnoise.releases.display import too_few_in_words
 from leastnoise.releases.measure import Measure
 from leastnoise.releases.noise import Noise
 from leastnoise.releases.published import Published
 from leastnoise.releases.release import Release
 from leastnoise.releases.selected import Selected
-
-ENOUGH_CONFIDENCE = 0.95  # that a count is above zero, so that its mean is told
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,11 +321,13 @@ class MeanRelease(Measure):
     def errors_in_words(self) -> str:
         """How far off what is published is, column by column, and which means cannot be told."""
         off, enough = self.half_widths(), self.enough
+        rule = f"the noisy count is not above {rounded(off.count)}, which the noise alone reaches"
+        few = too_few_in_words(enough[: self.counts.size], "group", rule)
         each = "the" if self.bins == 1 else "a"
         where = f", and {self._where_in_words(enough)}" if enough.any() else ""
         return (
             f"95% of the time {each} sum is off by at most {rounded(off.sum)} and {each} count by at most "
-            f"{rounded(off.count)}{where}.{self._too_few_in_words(int((~enough).sum()), off.count)}"
+            f"{rounded(off.count)}{where}.{few}"
         )
 
     def _where_in_words(self, enough: NDArray[np.bool_]) -> str:
@@ -327,15 +337,6 @@ class MeanRelease(Measure):
         return (
             f"a {self.kind} lies between its low and its high, at most {rounded((high - low)[enough].max(), 3)} apart"
         )
-
-    def _too_few_in_words(self, missing: int, noise: float) -> str:
-        if not missing:
-            return ""
-        rule = f"not above {rounded(noise)}, which the noise alone reaches"
-        if self.bins == 1 or self.counts.size == 1:
-            return f" The rows are {TOO_FEW}: the noisy count is {rule}."
-        are = "is" if missing == 1 else "are"
-        return f" {missing:,} of {self.bins:,} groups {are} {TOO_FEW}: the noisy count is {rule}."
 
     @property
     def _is_a_part(self) -> bool:

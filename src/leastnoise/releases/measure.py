@@ -16,7 +16,7 @@ from leastnoise._support.validation import Number
 from leastnoise.domain import Domain
 from leastnoise.releases.block import Blocks, Interval, Reading, ReadingText
 from leastnoise.releases.columns import key_columns
-from leastnoise.releases.display import TOO_FEW
+from leastnoise.releases.display import too_few_in_words
 from leastnoise.releases.noise import Noise
 from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.published import Published, refuse_beside, typed
@@ -122,9 +122,7 @@ class Measure(Published):
         if enough.any():
             widest = rounded((high - low)[enough].max(), 3)
             where = f"95% of the time a {self.noun} lies between its low and its high, at most {widest} apart."
-        missing = int((~enough).sum())
-        within = f"the noisy {self._text.divisor} is within its noise"
-        few = f" {missing:,} of {self.bins:,} are {TOO_FEW}: {within}." if missing else ""
+        few = too_few_in_words(enough, self.noun, f"the noisy {self._text.divisor} is within its noise")
         return f"{where}{few}".strip()
 
     def __repr__(self) -> str:

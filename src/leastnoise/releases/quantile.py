@@ -34,7 +34,7 @@ from leastnoise.privacy.rank_noise import RankRates
 from leastnoise.releases import labels
 from leastnoise.releases.block import Interval
 from leastnoise.releases.columns import key_columns
-from leastnoise.releases.display import TOO_FEW
+from leastnoise.releases.display import TOO_FEW, too_few_in_words
 from leastnoise.releases.measure import Measure
 from leastnoise.releases.quantile_readings import HistogramQuantiles, RankQuantiles
 from leastnoise.releases.release import Release, plain
@@ -61,8 +61,7 @@ class QuantileRelease(Measure):
     _what = "quantile release"
 
     def _fits(self) -> dict[str, bool]:
-        reading = self.reading
-        hides = reading.hides(self.blocks, self.guarantee) if isinstance(reading, HistogramQuantiles) else True
+        hides = self.reading.hides(self.blocks, self.guarantee)
         return Measure._fits(self) | {"strategy": hides, "domain": self.domain is not None or self.groups == 1}
 
     @property
@@ -170,14 +169,8 @@ class QuantileRelease(Measure):
         least, most = (rounded(end, 6) for end in self.clip)
         if not self.has_intervals:
             return f" No intervals were paid for: nothing is known of where a quantile lies between {least} and {most}."
-        missing = int((~self.enough).sum())
         whole = f"the 95% interval is the whole clip, {least} to {most}"
-        if not missing:
-            return ""
-        if self.bins == 1:
-            return f" The rows are {TOO_FEW}: {whole}."
-        are = "is" if missing == 1 else "are"
-        return f" {missing:,} of {self.bins:,} quantiles {are} {TOO_FEW}: {whole}."
+        return too_few_in_words(np.ravel(self.enough), "quantile", whole)
 
     def __repr__(self) -> str:
         by = "" if self.domain is None else f" of {self.groups:,} groups"

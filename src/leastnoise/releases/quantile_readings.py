@@ -30,12 +30,10 @@ from leastnoise.privacy.distributions import Distribution, Laplace, normal_reach
 from leastnoise.privacy.guarantees import GaussianDP
 from leastnoise.privacy.rank_noise import RankRates
 from leastnoise.releases import records
-from leastnoise.releases.block import Blocks, Interval, Reading, ReadingText, Words
+from leastnoise.releases.block import ENOUGH_CONFIDENCE, Blocks, Interval, Reading, ReadingText, Words
 from leastnoise.releases.noise import Noise
 from leastnoise.workload.optimal_weights import OrderedQuestions
 from leastnoise.workload.ordered import BITS, MAX_KEYS, IntegerStrategy, OrderedColumn
-
-ENOUGH_CONFIDENCE = 0.95  # of the interval that must not be the whole clip
 
 
 class Moments(NamedTuple):
@@ -161,6 +159,10 @@ class Quantiles(Reading):
     @abstractmethod
     def groups(self, blocks: Blocks) -> int:
         """How many groups."""
+
+    def hides(self, blocks: Blocks, promise: object) -> bool:
+        """Whether the noise that was added can keep what is promised."""
+        return True
 
     @abstractmethod
     def found(self, blocks: Blocks) -> Floats:

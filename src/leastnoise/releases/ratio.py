@@ -43,9 +43,7 @@ from leastnoise._support.text import rounded
 from leastnoise._support.validation import Floats, Number
 from leastnoise.privacy.noise_sums import RatioNoise
 from leastnoise.releases import ratio_interval
-from leastnoise.releases.block import Blocks, Interval, Overall, Reading, ReadingText, Words
-from leastnoise.releases.display import TOO_FEW
-from leastnoise.releases.mean import ENOUGH_CONFIDENCE
+from leastnoise.releases.block import ENOUGH_CONFIDENCE, Blocks, Interval, Overall, Reading, ReadingText, Words
 from leastnoise.releases.measure import Measure
 from leastnoise.releases.measured import Measured
 from leastnoise.releases.release import Release, plain
@@ -250,27 +248,11 @@ class Share(Reading):
         return ReadingText(
             noun=self.kind,
             label=self.column,
-            first_sentence=f"a noisy {counted} over the sum of all noisy {counted}s ({noise}).",
+            first_sentence=f"a noisy {counted} over the sum of all noisy {counted}s in the bins listed ({noise}).",
             noisy_number=f"a {counted}",
             divisor="total",
             why_not_denoised=f"A share is a noisy {counted} over the noisy total, and its interval allows for both. It "
             f"is not denoised: denoise the {counted}s, and divide by their sum.",
-        )
-
-
-class ShareRelease(Measure):
-    """What each bin has of the total over all bins."""
-
-    __slots__ = ()
-
-    def errors_in_words(self) -> str:
-        """How far off what is published is."""
-        if not self.enough.all():
-            return f"The shares are {TOO_FEW}: the noisy total is within its noise."
-        low, high = self.interval(0.95)
-        return (
-            f"95% of the time a share lies between its low and its high, at most {rounded((high - low).max(), 3)} "
-            "apart. Shares are of what was counted in the bins listed."
         )
 
 

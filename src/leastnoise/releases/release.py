@@ -67,7 +67,7 @@ class Release(Measure):
     @property
     def threshold(self) -> int | None:
         """What a noisy count had to reach to be shown; None where all bins show."""
-        return self.reading.threshold if isinstance(self.reading, Selected) else None
+        return self.reading.at_least
 
     @property
     def at_least(self) -> int | None:

@@ -62,6 +62,11 @@ class Selected(Plain):
         """The block, and the total."""
         return (self.block, ALL_KEYS) if self.with_total else (self.block,)
 
+    @property
+    def at_least(self) -> int:
+        """The threshold."""
+        return self.threshold
+
     def interval(self, blocks: Blocks, confidence: float, *, together: int = 1) -> Interval:
         """What the truth may be, given that the noisy count shows."""
         block, miss = blocks[self.block], (1 - confidence) / together

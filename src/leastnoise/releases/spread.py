@@ -25,9 +25,7 @@ from numpy.typing import NDArray
 from leastnoise._support.validation import Floats
 from leastnoise.privacy.noise_sums import RatioNoise, half_widths
 from leastnoise.releases import ratio_interval
-from leastnoise.releases.block import Blocks, Interval, Reading, ReadingText, Words, difference
-from leastnoise.releases.mean import ENOUGH_CONFIDENCE
-from leastnoise.releases.measure import Measure
+from leastnoise.releases.block import ENOUGH_CONFIDENCE, Blocks, Interval, Reading, ReadingText, Words, difference
 from leastnoise.releases.noise import Noise
 
 OF_THE_MEAN = 0.1  # of the chance to miss
@@ -145,15 +143,3 @@ class Variance(Reading):
     def fits(self, blocks: Blocks) -> bool:
         """Three blocks or more, and a clip."""
         return Reading.fits(self, blocks) and bool(self.rows) and self.span > 0 and self.half_range > 0
-
-
-class SpreadRelease(Measure):
-    """Variances or standard deviations, one a bin. `noise` is that of Q."""
-
-    __slots__ = ()
-    reading: Variance
-
-    @property
-    def counts(self) -> Floats:
-        """Noisy counts."""
-        return self.reading.counts(self.blocks)

@@ -33,10 +33,10 @@ from leastnoise.releases.measured import ROWS, Figure, Measured, paired_name, pa
 from leastnoise.releases.noise import Noise
 from leastnoise.releases.provenance import Provenance
 from leastnoise.releases.published import Binned, typed
-from leastnoise.releases.ratio import Ratio, RatioRelease, Share, ShareRelease, public_ends
+from leastnoise.releases.ratio import Ratio, RatioRelease, Share, public_ends
 from leastnoise.releases.release import Release, plain
 from leastnoise.releases.selected import Selected
-from leastnoise.releases.spread import SpreadRelease, Variance
+from leastnoise.releases.spread import Variance
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,11 +45,7 @@ if TYPE_CHECKING:
 INTEGERS = "integers: "  # what the columns of noisy whole numbers begin with
 Statistic = Release | Measure
 PLAIN = ("count", "sum")  # statistics that are what was published
-MEASURES: dict[str, type[Measure]] = {
-    **dict.fromkeys(("mean", "rate"), MeanRelease),
-    "share": ShareRelease,
-    "ratio": RatioRelease,
-}
+MEASURES: dict[str, type[Measure]] = {"mean": MeanRelease, "rate": MeanRelease, "ratio": RatioRelease}
 
 
 @explained
@@ -164,7 +160,7 @@ class SummaryRelease(Binned):
                 provenance=self.provenance,
                 threshold=self.threshold if figure.kind == "count" else None,
             )
-        kind = MEASURES.get(figure.kind, SpreadRelease)
+        kind = MEASURES.get(figure.kind, Measure)
         reading = self._reading(figure)
         blocks = {name: self.blocks[name] for name in reading.needs}
         return kind(blocks=blocks, reading=reading, domain=self.domain, provenance=self.provenance)
@@ -257,7 +253,7 @@ class SummaryRelease(Binned):
 
     def meaning(self, figure: Figure) -> str:
         """What a statistic is, in words."""
-        words = {"count": "rows", "std": "standard deviation", "rate": "share of rows with"}
+        words = {"std": "standard deviation of", "rate": "share of rows with"}
         if figure.values is None:
             return "rows" if figure.kind == "count" else "share of all rows"
         label = self._words(self._column(figure).label)
@@ -265,11 +261,7 @@ class SummaryRelease(Binned):
             return f"share of the sum of {label}"
         if figure.over is not None:
             return f"sum of {label} over sum of {self._words(self.columns[figure.over].label)}, of rows with both"
-        return (
-            f"{words.get(figure.kind, figure.kind)} {label}"
-            if figure.kind == "rate"
-            else (f"{words.get(figure.kind, figure.kind)} of {label}")
-        )
+        return f"{words.get(figure.kind, f'{figure.kind} of')} {label}"
 
     def errors_in_words(self) -> str:
         """How far off the statistics are."""

@@ -72,7 +72,7 @@ class TableSet(Promised, Spreadsheets, Mapping[Table, Any]):
         return table in self.tables
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {self._many}, {self.bins:,} cells{self._seeded_mark}>"
+        return f"<{type(self).__name__} of {self._many}, {cells_in_words(self.bins)}{self._seeded_mark}>"
 
     def __str__(self) -> str:
         """What it is, a line for each of the first tables, and the numbers of the smallest."""
@@ -82,7 +82,7 @@ class TableSet(Promised, Spreadsheets, Mapping[Table, Any]):
         return "\n".join([repr(self).strip("<>"), *(f"  {self._line(table)}" for table in first), *more, *numbers])
 
     def _line(self, table: Table) -> str:
-        return f"{table_name(table, self.provenance.labels)}: {self.workload.cells_of(table):,} cells"
+        return f"{table_name(table, self.provenance.labels)}: {cells_in_words(self.workload.cells_of(table))}"
 
     @property
     def _smallest(self) -> list[Table]:
@@ -135,6 +135,11 @@ class Cells(Promised, Frames):
     def released_in_words(self) -> str:
         """Which table it is, too."""
         return f"{table_name(self.columns, self.provenance.labels)}, {Promised.released_in_words(self)}"
+
+
+def cells_in_words(cells: int) -> str:
+    """So many cells."""
+    return f"{cells:,} cell" if cells == 1 else f"{cells:,} cells"
 
 
 def table_name(table: Table, labels: Mapping[str, str] = Frozen()) -> str:
