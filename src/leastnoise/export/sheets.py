@@ -37,12 +37,8 @@ def checked_step(round_to: Number | None) -> float | None:
     """The step, above zero; None: nothing is rounded."""
     step = None if round_to is None else validation.number("round_to", round_to)
     if step is not None and step <= 0:
-        raise errors.InvalidParameter(
-            f"round_to must be above 0: numbers are rounded to its multiples. Got {step:g} instead.",
-            parameter="round_to",
-            value=round_to,
-            example={"round_to": 5},
-        )
+        more = "Numbers are rounded to its multiples."
+        raise errors.InvalidParameter.must("round_to", "be above 0", step, more, example={"round_to": 5})
     return step
 
 

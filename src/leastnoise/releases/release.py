@@ -6,6 +6,7 @@ denoising, pictures) is post-processing and can hurt nobody.
 
 from __future__ import annotations
 
+import math
 from typing import Any, Self
 
 import numpy as np
@@ -24,7 +25,9 @@ from leastnoise.releases.estimate import Estimate, ends_where_known, error_where
 from leastnoise.releases.measure import Measure
 from leastnoise.releases.noise import MECHANISMS, Noise
 from leastnoise.releases.provenance import Provenance
-from leastnoise.releases.selected import ALL_KEYS, Selected, others_in_words, others_of, others_row
+from leastnoise.releases.selected import ALL_KEYS, Selected, others_row, total_of
+
+_TOTAL = "Release query.total() of the query that this is of."
 
 
 class Release(Measure):
@@ -117,7 +120,43 @@ class Release(Measure):
         alike in all this (name them: `ln.table(..., name="may")`), and a file that changed between the two releases,
         cannot be told apart. A total that was released with the counts is always of the same rows.
         """
-        return others_of(self, total, validation.number("confidence", confidence))
+        confidence = validation.number("confidence", confidence)
+        if self.threshold is None:
+            raise errors.InvalidParameter("All bins of this release show, so there are no others.")
+        each, whole = (1 + confidence) / 2, self._total_of_all_keys(total)
+        value, (low, high) = float(whole.numbers[0]), Plain().interval({"value": whole}, each)
+        seen = self.total(confidence=each)
+        return Total(
+            max(value - seen.value, 0.0),
+            math.hypot(whole.value_noise.std, seen.std),
+            max(float(low[0]) - seen.high, 0.0),
+            max(float(high[0]) - seen.low, 0.0),
+        )
+
+    def _total_of_all_keys(self, total: object) -> Block:
+        """That which was given, if by public facts it is of this question; else the one that was released with this."""
+        if total is None:
+            if self.all_keys is None:
+                raise errors.MissingParameter(
+                    "This release has no total of all keys, so nobody knows what the others have. Ask for one with "
+                    f"it, as in histogram(..., others=0.1), or give one. {_TOTAL}",
+                    parameter="total",
+                )
+            return self.all_keys
+        if not isinstance(total, Release):
+            raise errors.WrongType(
+                f"total must be a release. Got {type(total).__name__} instead. {_TOTAL}", parameter="total"
+            )
+        mine, other = self.provenance, total.provenance
+        if (total_of(mine.query or ""), mine.table, mine.left_out) != (other.query, other.table, other.left_out):
+            theirs, ours = (
+                f'"{each.query or "an unknown question"}" ({each.table or "no table"})' for each in (other, mine)
+            )
+            raise errors.InvalidParameter(
+                f"The total must be of the same question. It is of {theirs}, and this is of {ours}. {_TOTAL}",
+                parameter="total",
+            )
+        return total.blocks["value"]
 
     def _positions(self, bins: ArrayLike | slice | None) -> Any:
         if bins is None:
@@ -191,7 +230,13 @@ class Release(Measure):
         ).strip()
 
     def _others_in_words(self) -> str:
-        return "" if self.all_keys is None else others_in_words(self.others())
+        if self.all_keys is None:
+            return ""
+        others = self.others()
+        return (
+            f"Keys that do not show have about {others.value:,.0f} rows together, between {others.low:,.0f} and "
+            f"{others.high:,.0f} with 95% confidence."
+        )
 
     def _half_width_in_words(self) -> str:
         if self.threshold is not None:

@@ -30,18 +30,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from leastnoise import errors
 from leastnoise._support.validation import Floats
 from leastnoise.privacy.distributions import Distribution, Laplace
-from leastnoise.releases.block import Block, Blocks, Interval, Plain, Total, sum_of
-
-if TYPE_CHECKING:
-    from leastnoise.releases.provenance import Provenance
-    from leastnoise.releases.release import Release
+from leastnoise.releases.block import Blocks, Interval, Plain, Total, sum_of
 
 ALL_KEYS = "all keys"  # the block that has the total of all keys, shown or not, where that was released too
 CELLS = 1 << 13  # of the grid, at most; with more, several are one whose noise counts as the largest of them
@@ -118,69 +113,11 @@ def most_noise(distribution: Distribution, starts: Floats, miss: float) -> float
 
 
 LABEL = "all other keys"  # what people read where the others have a key
-_CURE = "Release query.total() of the query that this is of."
 
 
 def total_of(question: str) -> str:
     """The question about all keys together, shown or not, that belongs to a question about each."""
     return f"all keys together of: {question}"
-
-
-def others_of(shown: Release, total: Release | None, confidence: float) -> Total:
-    """What is left for the keys that do not show; see `Release.others`."""
-    if shown.threshold is None:
-        raise errors.InvalidParameter("All bins of this release show, so there are no others.")
-    each, whole = (1 + confidence) / 2, _total_of(shown, total)
-    value, (low, high) = float(whole.numbers[0]), Plain().interval({"value": whole}, each)
-    seen = shown.total(confidence=each)
-    return Total(
-        max(value - seen.value, 0.0),
-        math.hypot(whole.value_noise.std, seen.std),
-        max(float(low[0]) - seen.high, 0.0),
-        max(float(high[0]) - seen.low, 0.0),
-    )
-
-
-def _total_of(shown: Release, total: Release | None) -> Block:
-    if total is not None:
-        _check(shown, total)
-        return total.blocks["value"]
-    if shown.all_keys is None:
-        raise errors.MissingParameter(
-            "This release has no total of all keys, so nobody knows what the others have. Ask for one with it, as in "
-            f"histogram(..., others=0.1), or give one. {_CURE}",
-            parameter="total",
-        )
-    return shown.all_keys
-
-
-def _check(shown: Release, total: Any) -> None:
-    """Refuse what is no total of this question, by public facts: which table, and what was asked of it."""
-    from leastnoise.releases.release import Release
-
-    if not isinstance(total, Release):
-        raise errors.WrongType(
-            f"total must be a release. Got {type(total).__name__} instead. {_CURE}", parameter="total"
-        )
-    mine, other = shown.provenance, total.provenance
-    asked = total_of(mine.query or "")
-    if (asked, mine.table, mine.left_out) != (other.query, other.table, other.left_out):
-        raise errors.InvalidParameter(
-            f"The total must be of the same question. It is of {_asked(other)}, and this is of {_asked(mine)}. {_CURE}",
-            parameter="total",
-        )
-
-
-def _asked(provenance: Provenance) -> str:
-    return f'"{provenance.query or "an unknown question"}" ({provenance.table or "no table"})'
-
-
-def others_in_words(others: Total, confidence: float = 0.95) -> str:
-    """The figure in a sentence."""
-    return (
-        f"Keys that do not show have about {others.value:,.0f} rows together, between {others.low:,.0f} and "
-        f"{others.high:,.0f} with {100 * confidence:.4g}% confidence."
-    )
 
 
 def others_row(columns: dict[str, Any], keys: int, others: Total, *, for_people: bool) -> dict[str, Any]:
