@@ -176,7 +176,7 @@ def test_a_mistake_of_ours_is_placed_in_our_own_code(rows: Path, monkeypatch: py
     def mistaken(*_: Any, **__: Any) -> None:
         raise TypeError(CANARY)
 
-    monkeypatch.setattr("leastnoise.curator.table.open_dataset", mistaken)
+    monkeypatch.setattr("leastnoise.curator.table.open_source", mistaken)
     code, out, err = run("count", "rows.parquet", "--unit", "taxi", "--max-rows", "1", *ASK, "-o", "o.parquet")
     assert (code, out) == (3, "")
     assert "at leastnoise.curator.table, line" in err

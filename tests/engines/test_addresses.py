@@ -186,10 +186,10 @@ def test_a_master_with_either_kind_of_number_is_asked(host: str) -> None:
         listener.listen()
         port = listener.getsockname()[1]
         name = f"[{host}]" if ":" in host else host
-        spark_session.check_master(f"spark://nowhere.invalid:1,{name}:{port}")
-        spark_session.check_server(f"sc://{name}:{port}/;token=secret")
+        spark_session.check_engine(f"spark://nowhere.invalid:1,{name}:{port}")
+        spark_session.check_engine(f"sc://{name}:{port}/;token=secret")
     with pytest.raises(EngineUnavailable, match="no Spark master answers"):
-        spark_session.check_master(f"spark://{name}:{port}")
+        spark_session.check_engine(f"spark://{name}:{port}")
     with pytest.raises(EngineUnavailable, match="no Spark Connect server") as caught:
-        spark_session.check_server(f"sc://{name}:{port}/;token=secret")
+        spark_session.check_engine(f"sc://{name}:{port}/;token=secret")
     assert "secret" not in str(caught.value)

@@ -20,7 +20,7 @@ from leastnoise.curator.budget import Budget
 from leastnoise.curator.budget.terms import Share
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.description import escaped, shortened
-from leastnoise.curator.engines.files import PLAIN, CsvLayout
+from leastnoise.curator.engines.files import CsvLayout
 from leastnoise.curator.engines.sources import open_source
 from leastnoise.curator.queries import suggestions
 from leastnoise.curator.queries.suggestions import USUAL_LEVELS, ClipQuestion
@@ -82,21 +82,60 @@ def table(
     public_units: how many units there are, where everybody may know that: a delta of one over it, or more, is then
         called too much. It is your word, not counted; leave it out where the number is not public.
     """
-    return Table(
-        open_dataset(
-            source,
-            unit=unit or (),
-            neighbours=neighbours,
-            name=name,
-            engine=engine,
-            memory_limit=memory_limit,
-            config=config or {},
-            types=types or {},
-            missing=missing,
-            public_units=public_units,
-            layout=CsvLayout(delimiter, decimal),
-        ).with_labels(labels or {})
+    relation, units, types = check_neighbours(neighbours), _checked_units(unit or ()), types or {}
+    layout, words = CsvLayout(delimiter, decimal), check_missing(missing)
+    check_types(types)
+    if public_units is not None:
+        validation.integer("public_units", public_units)
+    opened = open_source(
+        source, name=name, engine=engine, memory_limit=memory_limit, config=config, types=types, layout=layout
     )
+    for column in units:
+        if column not in opened.rows.columns:
+            raise unknown_column(opened, column)
+    rows = parsed(opened, types, words)
+    for column in units:
+        if rows[column].type().is_floating():
+            raise _decimal_unit(source, column, types)
+        unit_word(rows[column], column, opened.engine)
+    data = Dataset(
+        source=opened,
+        clean=CleanRows(rows),
+        unit=units,
+        neighbours=relation,
+        types=dict(types),
+        missing=words,
+        steps=(f"{shortened([escaped(repr(word)) for word in words])} read as missing",) if words else (),
+        public_units=public_units,
+    )
+    return Table(data.with_labels(labels or {}))
+
+
+def _checked_units(unit: object) -> tuple[str, ...]:
+    """The columns that name whom to protect: one, or several."""
+    units = (unit,) if isinstance(unit, str) or not isinstance(unit, Iterable) else tuple(unit)
+    if not all(isinstance(column, str) for column in units):
+        raise WrongType(
+            f"unit names a column, or several, by text. Got {unit!r} instead.",
+            parameter="unit",
+            value=unit,
+            example={"unit": "person"},
+        )
+    if not units:
+        raise MissingParameter(
+            "Whom should the numbers protect? Without a unit nobody would be protected: name the column of the person. "
+            "Where every row is a person, add a column that numbers the rows.",
+            parameter="unit",
+            example={"unit": "person"},
+        )
+    if len(set(units)) < len(units):
+        raise InvalidParameter(
+            "unit names a column twice. Name each once.",
+            parameter="unit",
+            value=unit,
+            example={"unit": Code('["company", "person"]', "company,person")},
+        )
+    return units
 
 
 def lattice(x: str, y: str, step: float) -> Lattice:
@@ -352,70 +391,4 @@ def _decimal_unit(source: object, column: str, types: Mapping[str, str]) -> Wron
         parameter="unit",
         value=column,
         example={"types": {column: "int"}} if column in types else typed_before(code) if code else (),
-    )
-
-
-def open_dataset(
-    source: object,
-    *,
-    unit: str | Sequence[str],
-    neighbours: str,
-    name: str | None,
-    engine: str | None,
-    memory_limit: str | None,
-    config: Mapping[str, str],
-    types: Mapping[str, str],
-    missing: str | Sequence[str] = (),
-    public_units: int | None = None,
-    layout: CsvLayout = PLAIN,
-) -> Dataset:
-    """The rows of a source with the declared types. Only schemas are read."""
-    relation = check_neighbours(neighbours)
-    units = (unit,) if isinstance(unit, str) or not isinstance(unit, Iterable) else tuple(unit)
-    if not all(isinstance(column, str) for column in units):
-        raise WrongType(
-            f"unit names a column, or several, by text. Got {unit!r} instead.",
-            parameter="unit",
-            value=unit,
-            example={"unit": "person"},
-        )
-    if not units:
-        raise MissingParameter(
-            "Whom should the numbers protect? Without a unit nobody would be protected: name the column of the person. "
-            "Where every row is a person, add a column that numbers the rows.",
-            parameter="unit",
-            example={"unit": "person"},
-        )
-    if len(set(units)) < len(units):
-        raise InvalidParameter(
-            "unit names a column twice. Name each once.",
-            parameter="unit",
-            value=unit,
-            example={"unit": Code('["company", "person"]', "company,person")},
-        )
-    check_types(types)
-    if public_units is not None:
-        validation.integer("public_units", public_units)
-    words = check_missing(missing)
-    opened = open_source(
-        source, name=name, engine=engine, memory_limit=memory_limit, config=config, types=types, layout=layout
-    )
-    for column in units:
-        if column not in opened.rows.columns:
-            raise unknown_column(opened, column)
-    rows = parsed(opened, types, words)
-    for column in units:
-        if rows[column].type().is_floating():
-            raise _decimal_unit(source, column, types)
-        unit_word(rows[column], column, opened.engine)
-    steps = (f"{shortened([escaped(repr(word)) for word in words])} read as missing",) if words else ()
-    return Dataset(
-        source=opened,
-        clean=CleanRows(rows),
-        unit=units,
-        neighbours=relation,
-        types=dict(types),
-        missing=words,
-        steps=steps,
-        public_units=public_units,
     )

@@ -63,5 +63,5 @@ def _columns(section: str, path: str) -> tuple[Column, ...]:
     source = job.table["source"]
     paths = job.path(source) if isinstance(source, str) else [job.path(each) for each in source]
     layout = CsvLayout(job.table.get("delimiter"), job.table.get("decimal"))
-    opened = open_source(paths, name=None, engine=None, memory_limit=None, config={}, types={}, layout=layout)
+    opened = open_source(paths, layout=layout)
     return tuple(Column(name, kind_of(kind)) for name, kind in opened.rows.schema().items())

@@ -197,6 +197,14 @@ def redact_errors(work: Callable[[], T], files: Sequence[str] = ()) -> T:
     raise failed
 
 
+def attempt(work: Callable[..., T], *arguments: Any) -> T | None:
+    """`work(*arguments)`, or None where it fails: an error that is raised after that keeps nothing of the failure."""
+    try:
+        return work(*arguments)
+    except Exception:
+        return None
+
+
 def _unreadable(files: Sequence[str]) -> str:
     """What the names of the files, which are public, let one say."""
     more = f" and {len(files) - 1} more" if len(files) > 1 else ""

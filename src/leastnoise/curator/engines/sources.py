@@ -33,14 +33,15 @@ SOURCES = (
 def open_source(
     source: Any,
     *,
-    name: str | None,
-    engine: str | None,
-    memory_limit: str | None,
-    config: Mapping[str, str],
-    types: Mapping[str, str],
+    name: str | None = None,
+    engine: str | None = None,
+    memory_limit: str | None = None,
+    config: Mapping[str, str] | None = None,
+    types: Mapping[str, str] | None = None,
     layout: CsvLayout = PLAIN,
 ) -> Source:
     """Any source as an opened table. Of `types`, those of columns of Python objects are applied here."""
+    config, types = config or {}, types or {}
     if not isinstance(config, Mapping):
         raise WrongType(
             f"config has settings of Spark by name. Got {config!r} instead.",
@@ -57,7 +58,10 @@ def open_source(
     if module == "pyspark":
         return spark.open_frame(source, name=name or "spark table")
     if isinstance(source, tuple) and len(source) == 2 and isinstance(source[1], str):
-        return _open_connection(*source, name, memory_limit)
+        connection, table = source
+        if type(connection).__name__ != "DuckDBPyConnection":
+            raise UnknownSource(f"a pair must be (DuckDB connection, table name). Got {type(connection).__name__}.")
+        return _open_given(connection, lambda: given_table.find(connection, table), name or table, memory_limit)
     frame = frame_of(source, types)
     if frame is None:
         raise UnknownSource(f"a table cannot be read from {type(source).__name__}. Give {SOURCES}.")
@@ -74,10 +78,22 @@ def open_source(
 
 
 def _rows_of(engine: Any, frame: Frame) -> Any:
-    """A frame as a table of our own engine."""
+    """A frame as a table of our own engine. DuckDB knows less than Arrow does: what it would fail at is refused by
+    name."""
     check_names(frame.names)
-    _check_types(engine, frame)
-    rows = redact_errors(lambda: _register(engine, frame))
+    schema, connection = frame.arrow_schema(), engine.backend.con
+
+    def take(names: Sequence[str]) -> None:
+        connection.register("leastnoise_rows", pa.schema([schema.field(name) for name in names]).empty_table())
+        connection.execute("SELECT * FROM leastnoise_rows").fetchall()
+
+    def register() -> Any:
+        connection.register("leastnoise_rows", frame.rows)
+        rows = engine.backend.table("leastnoise_rows")
+        return engine.binary(rows) if frame.lazy else rows
+
+    refuse_odd({field.name: (field.type, field.name) for field in schema}, take)
+    rows = redact_errors(register)
     if tuple(rows.columns) != frame.names:  # (an engine that renames one of them asks about another)
         raise UnknownSource("the engine does not take the names of the columns as they are. Give them plainer names.")
     return rows
@@ -98,51 +114,35 @@ def _open_files(
     given = [os.fspath(item) for item in (source if isinstance(source, list) else [source])]
     given = [local_path(item) or item for item in given]
     label = name or ", ".join(Path(item).name for item in given)
-    for item in given:
-        if is_address(item):
-            return _open_address(given, label, engine, config, layout)
-    if engine not in (None, "duckdb") and len(given) == 1 and is_table_name(given[0]):
-        return spark.open_named(given[0], engine=str(engine), config=config, name=label, layout=layout)
-    _check_config(engine, config)
-    files = tuple(file for item in given for file in find_files(item))
-    layout.check_is_csv(not is_parquet(files[0]))
-    status = statuses(files)
-    if engine in (None, "duckdb"):
-        opened: Engine = duckdb.connect(memory_limit=memory_limit)
-    else:
-        opened = spark.connect(str(engine), config)
-    check_schemas(files, layout)
-    rows = opened.read_files(list(files), layout)
-    folders = partition_columns(files)
-    return Source(
-        engine=opened, rows=rows, name=label, files=files, folders=folders, layout=layout, opened_status=status
-    )
-
-
-def _open_address(
-    given: list[str], label: str, engine: str | None, config: Mapping[str, str], layout: CsvLayout
-) -> Source:
-    """s3a://, hdfs://, abfss:// ...: what a Spark session reads by itself, one address a table."""
-    if engine in (None, "duckdb"):
+    master, address = None if engine == "duckdb" else engine, any(map(is_address, given))
+    if master is None and address:
         raise UnknownSource(
             f'"{given[0]}" is an address that a Spark session reads; DuckDB is given paths of this machine. Name a '
             "Spark master, or copy the files.",
             parameter="engine",
             example={"engine": "spark://host:7077"},
         )
-    if len(given) > 1:
+    if address and len(given) > 1:
         raise UnknownSource("give one address, a folder or a glob, or the DataFrame that spark.read makes of several.")
-    return spark.open_named(given[0], engine=str(engine), config=config, name=label, layout=layout)
-
-
-def _check_config(engine: str | None, config: Mapping[str, str]) -> None:
-    if config and engine in (None, "duckdb"):
+    if master is not None and len(given) == 1 and (address or is_table_name(given[0])):
+        return spark.open_named(given[0], engine=master, config=config, name=label, layout=layout)
+    if config and master is None:
         raise InvalidParameter(
             "config is for a Spark session that is started here, and this table is read by DuckDB. Leave it out.",
             parameter="config",
             value=dict(config),
             example={"memory_limit": "4GB"},
         )
+    files = tuple(file for item in given for file in find_files(item))
+    layout.check_is_csv(not is_parquet(files[0]))
+    status = statuses(files)
+    opened: Engine = duckdb.connect(memory_limit=memory_limit) if master is None else spark.connect(master, config)
+    check_schemas(files, layout)
+    rows = opened.read_files(list(files), layout)
+    folders = partition_columns(files)
+    return Source(
+        engine=opened, rows=rows, name=label, files=files, folders=folders, layout=layout, opened_status=status
+    )
 
 
 def find_files(path: str) -> list[str]:
@@ -183,8 +183,11 @@ def ending(file: str) -> str:
 
 
 def check_schemas(files: Sequence[str], layout: CsvLayout = PLAIN) -> None:
-    """Every file of a table has the same columns of the same types; read from the footers."""
-    if not is_parquet(files[0]):
+    """Every file of a table has the same columns of the same types; read from the footers. No column is named by a
+    folder and in the files: which of the two counts differs between engines."""
+    if is_parquet(files[0]):
+        names = _names_in_parquet(files)
+    else:
         names = header(files[0], layout)
         for file in files:
             if header(file, layout) != names:
@@ -192,28 +195,6 @@ def check_schemas(files: Sequence[str], layout: CsvLayout = PLAIN) -> None:
                     f'"{Path(file).name}" and "{Path(files[0]).name}" have different headers, or the same columns in '
                     "another order."
                 )
-        return _check_folders(files, names)
-
-    schemas = redact_errors(lambda: [pq.read_schema(file).remove_metadata() for file in files], files)
-    first = schemas[0]
-    check_names(first.names)
-    for file, other in zip(files, schemas, strict=True):
-        if other != first:
-            differing = sorted({field.name for field in set(first) ^ set(other)}) or _moved(first.names, other.names)
-            raise UnknownSource(
-                f'"{Path(file).name}" and "{Path(files[0]).name}" disagree about the columns {", ".join(differing)}. '
-                "A row would mean different things in different files. Convert them to one schema."
-            )
-    return _check_folders(files, first.names)
-
-
-def _moved(names: Sequence[str], others: Sequence[str]) -> list[str]:
-    """The columns that are in another place in the other file."""
-    return [f"{name} (in another place)" for name, other in zip(names, others, strict=True) if name != other]
-
-
-def _check_folders(files: Sequence[str], names: Sequence[str]) -> None:
-    """No column is named by a folder and in the files: which of the two counts differs between engines."""
     inside = {name.casefold() for name in names}
     both = [name for name in partition_columns(files) if name.casefold() in inside]
     if both:
@@ -221,6 +202,22 @@ def _check_folders(files: Sequence[str], names: Sequence[str]) -> None:
             f'a folder names the column "{both[0]}", and the files have one of that name. Rename the folders, or leave '
             "the column out of the files."
         )
+
+
+def _names_in_parquet(files: Sequence[str]) -> list[str]:
+    schemas = redact_errors(lambda: [pq.read_schema(file).remove_metadata() for file in files], files)
+    first: Any = schemas[0]
+    check_names(first.names)
+    for file, other in zip(files, schemas, strict=True):
+        if other != first:
+            moved = [name for name, twin in zip(first.names, other.names, strict=False) if name != twin]
+            differing = sorted({field.name for field in set(first) ^ set(other)})
+            differing = differing or [f"{name} (in another place)" for name in moved]
+            raise UnknownSource(
+                f'"{Path(file).name}" and "{Path(files[0]).name}" disagree about the columns {", ".join(differing)}. '
+                "A row would mean different things in different files. Convert them to one schema."
+            )
+    return list(first.names)
 
 
 def _is_data(file: Path) -> bool:
@@ -253,12 +250,6 @@ def _open_ibis(table: Any, name: str, memory_limit: str | None) -> Source:
     return _open_given(backend.con, lambda: GivenTable(backend.con, path), name, memory_limit)
 
 
-def _open_connection(connection: Any, table: str, name: str | None, memory_limit: str | None) -> Source:
-    if type(connection).__name__ != "DuckDBPyConnection":
-        raise UnknownSource(f"a pair must be (DuckDB connection, table name). Got {type(connection).__name__}.")
-    return _open_given(connection, lambda: given_table.find(connection, table), name or table, memory_limit)
-
-
 def _open_given(connection: Any, find: Callable[[], GivenTable], name: str, memory_limit: str | None) -> Source:
     """A table of somebody else's connection, in an engine of our own with the memory and threads of that one."""
     lock = lock_of(connection)
@@ -268,20 +259,3 @@ def _open_given(connection: Any, find: Callable[[], GivenTable], name: str, memo
     engine = duckdb.connect(memory_limit=memory_limit or limits.get("memory_limit"), threads=limits.get("threads"))
     engine.given = given
     return Source(engine=engine, rows=_rows_of(engine, Frame(given, lazy=True)), name=name, lock=lock)
-
-
-def _check_types(engine: Any, frame: Frame) -> None:
-    """DuckDB knows less than Arrow does: refuse by name what it would fail at."""
-    schema = frame.arrow_schema()
-
-    def take(names: Sequence[str]) -> None:
-        engine.backend.con.register("leastnoise_rows", pa.schema([schema.field(name) for name in names]).empty_table())
-        engine.backend.con.execute("SELECT * FROM leastnoise_rows").fetchall()
-
-    refuse_odd({field.name: (field.type, field.name) for field in schema}, take)
-
-
-def _register(engine: Any, frame: Frame) -> Any:
-    engine.backend.con.register("leastnoise_rows", frame.rows)
-    rows = engine.backend.table("leastnoise_rows")
-    return engine.binary(rows) if frame.lazy else rows

@@ -20,7 +20,7 @@ from ibis.expr.operations.udf import InputType
 
 from leastnoise._support import progress
 from leastnoise.curator.engines import spark_session, spark_sources, spark_tasks
-from leastnoise.curator.engines.engine import BatchWork, Source, check_names, redact_errors, unique
+from leastnoise.curator.engines.engine import BatchWork, Source, attempt, check_names, redact_errors, unique
 from leastnoise.curator.engines.files import PLAIN, CsvLayout
 from leastnoise.curator.engines.spark_session import applied, is_gone, is_remote, silent
 from leastnoise.curator.engines.spark_sources import opening
@@ -72,11 +72,9 @@ class Spark:
         """Asked of the workers once; who ships the package later opens the table again. Where it failed, for want of
         memory perhaps, it is not tried a second time."""
         if self._runs_python is None:
-            try:
+            self._runs_python = False
+            with suppress(EngineUnavailable):
                 check_workers(self.session)
-            except EngineUnavailable:
-                self._runs_python = False
-            else:
                 self._runs_python = True
         return self._runs_python
 
@@ -108,11 +106,7 @@ class Spark:
         from pyspark.sql.connect.dataframe import DataFrame
 
         taken = DataFrame(frame._plan, self.session)
-        try:
-            same = taken.schema == frame.schema
-        except Exception:
-            same = False
-        if not same:
+        if not attempt(lambda: taken.schema == frame.schema):
             raise UnknownSource(
                 "this DataFrame of Spark Connect uses a temporary view or function of its session, or rows that were "
                 "sent to it, and queries run in a session of our own. Write it to a table of the catalogue or to "
@@ -126,25 +120,20 @@ class Spark:
         from pyspark.sql.types import StringType
 
         sql = spark_sources.functions_of(self.session)
-
-        def plain(field: Any) -> Any:
-            column = sql.col(spark_sources.quoted(field.name))
-            collated = isinstance(field.dataType, StringType) and field.dataType != StringType()
-            return column.cast(StringType()).alias(field.name) if collated else column
-
-        if any(isinstance(field.dataType, StringType) and field.dataType != StringType() for field in frame.schema):
-            frame = frame.select(*[plain(field) for field in frame.schema])
+        kinds = {field.name: field.dataType for field in frame.schema}
+        collated = [name for name in kinds if isinstance(kinds[name], StringType) and kinds[name] != StringType()]
+        if collated:
+            plain = {name: sql.col(spark_sources.quoted(name)).cast(StringType()) for name in collated}
+            frame = frame.withColumns(plain)
         name = unique("rows")
         self._frames[name] = frame
         frame.createOrReplaceTempView(name)
-        try:
+        with suppress(IbisTypeError):
             return self.backend.table(name)
-        except IbisTypeError:
-            unknown = UnknownSource(
-                "a column of this table has a type that is not known here, such as an interval. Drop it first: "
-                'frame.drop("column").'
-            )
-        raise unknown
+        raise UnknownSource(
+            "a column of this table has a type that is not known here, such as an interval. Drop it first: "
+            'frame.drop("column").'
+        )
 
     def sql(self, expression: Callable[[], ir.Table]) -> str:
         return str(self.backend.compile(expression(), pretty=True))
@@ -330,15 +319,11 @@ def _percent_done(session: Any) -> Callable[[], float]:
 
     def percent() -> float:
         with silent():
-            try:
-                stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-            except Exception:  # the session may be ending
-                return 0.0
-        tasks = sum(stage.numTasks for stage in stages if stage)
-        done = sum(stage.numCompletedTasks for stage in stages if stage)
-        return 100.0 * done / tasks if tasks else 0.0
+            stages = [stage for number in tracker.getActiveStageIds() if (stage := tracker.getStageInfo(number))]
+        tasks = sum(stage.numTasks for stage in stages)
+        return 100.0 * sum(stage.numCompletedTasks for stage in stages) / tasks if tasks else 0.0
 
-    return percent
+    return lambda: attempt(percent) or 0.0  # the session may be ending
 
 
 def _has_python(rows: ir.Table) -> bool:

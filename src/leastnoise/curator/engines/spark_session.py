@@ -28,6 +28,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from leastnoise._support import library_warnings
+from leastnoise.curator.engines.engine import attempt
 from leastnoise.errors import EngineUnavailable, InvalidParameter, UnknownSource
 
 SETTINGS = {
@@ -56,32 +57,8 @@ LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")  # PySpark's 
 PY4J_LOGGERS = ("py4j", "py4j.java_gateway", "py4j.clientserver")  # and of the connection to the JVM
 MAX_SECONDS_AFTER_FAILURE = 5.0  # for tasks beside the one that failed, which may still log their rows
 _lock = threading.RLock()
+_levels: list[str] = []  # what the log of the JVM goes back to: once for each of our threads that reads
 _silence = threading.local()  # `active` while this thread reads rows
-
-
-class _Log:
-    """The log of the JVM of this process, which all of its sessions share: off while one of our threads reads."""
-
-    def __init__(self) -> None:
-        self.threads = 0
-        self.level = ""
-
-    def hold(self, context: Any) -> None:
-        with _lock:
-            if self.threads == 0:
-                root = context._jvm.org.apache.logging.log4j.LogManager.getRootLogger()
-                self.level = str(root.getLevel().toString())
-                context.setLogLevel("OFF")
-            self.threads += 1
-
-    def let_go(self, context: Any) -> None:
-        with _lock, suppress(Exception):  # the session may have ended
-            self.threads -= 1
-            if self.threads == 0:
-                context.setLogLevel(self.level)
-
-
-_log = _Log()
 
 
 @contextmanager
@@ -104,18 +81,26 @@ def applied(session: Any, given: Any = None) -> Iterator[None]:
 
 @contextmanager
 def _without_log(session: Any) -> Iterator[None]:
-    """With Spark Connect the log is the server's own."""
+    """The log of the JVM of this process, which all of its sessions share, is off while one of our threads reads. With
+    Spark Connect the log is the server's own."""
     if is_remote(session):
         yield
         return
-    _log.hold(session.sparkContext)
+    context = session.sparkContext
+    with _lock:
+        root = context._jvm.org.apache.logging.log4j.LogManager.getRootLogger()
+        _levels.append(_levels[0] if _levels else str(root.getLevel().toString()))
+        context.setLogLevel("OFF")
     try:
         yield
     except BaseException:
         _wait_for_tasks(session)
         raise
     finally:
-        _log.let_go(session.sparkContext)
+        with _lock, suppress(Exception):  # the session may have ended
+            level = _levels.pop()
+            if not _levels:
+                context.setLogLevel(level)
 
 
 @contextmanager
@@ -292,7 +277,8 @@ SILENT = "-Dlog4j2.level=OFF"  # of executors, to which spark.log.level does not
 _EXECUTORS = "spark.executor.extraJavaOptions"
 _INTERPRETER = "spark.pyspark.python"
 TIMEOUT_SECONDS = 5.0
-MASTER_PORT, CONNECT_PORT = 7077, 15002
+CONNECT_PORT = 15002
+PORTS = {"spark": ("master", 7077), "sc": ("Connect server", CONNECT_PORT)}
 
 
 def check_java() -> None:
@@ -305,37 +291,32 @@ def check_java() -> None:
         )
 
 
-def check_master(master: str) -> None:
-    """Refuse a master that does not answer: Spark itself would wait for a minute and more."""
-    if not master.startswith("spark://"):
-        if re.match(r"local(\[.*\])?$|yarn$|k8s://", master) is None:
-            raise UnknownSource(
-                'engine must be "duckdb", a Spark master such as "spark://host:7077" or "local[2]", or a Spark Connect '
-                f'server such as "sc://host". Got {master!r}.',
-                parameter="engine",
-                value=master,
-                example=[{"engine": "duckdb"}, {"engine": "local[2]"}],
+def check_engine(engine: str) -> None:
+    """Refuse a master, or a Spark Connect server, that does not answer: Spark itself would wait for a minute and more,
+    and the server's client for several."""
+    scheme = engine.partition("://")[0]
+    if scheme in PORTS:
+        what, port = PORTS[scheme]
+        shown = without_token(engine)
+        if not any(_answers(address, port) for address in shown.partition("://")[2].split(",")):
+            raise EngineUnavailable(
+                f"no Spark {what} answers at {shown} within {TIMEOUT_SECONDS:g} seconds. Check the address, or start "
+                "it."
             )
-        return
-    addresses = master.removeprefix("spark://").split(",")
-    if not any(_answers(address, MASTER_PORT) for address in addresses):
-        raise EngineUnavailable(
-            f"no Spark master answers at {master} within {TIMEOUT_SECONDS:g} seconds. Check the address, or start it."
-        )
-
-
-def check_server(url: str) -> None:
-    """Refuse a Spark Connect server that does not answer: its client would go on trying for minutes."""
-    if not _answers(without_token(url).removeprefix("sc://"), CONNECT_PORT):
-        raise EngineUnavailable(
-            f"no Spark Connect server answers at {without_token(url)} within {TIMEOUT_SECONDS:g} seconds. Check the "
-            "address, or start it."
+    elif re.match(r"local(\[.*\])?$|yarn$|k8s://", engine) is None:
+        raise UnknownSource(
+            'engine must be "duckdb", a Spark master such as "spark://host:7077" or "local[2]", or a Spark Connect '
+            f'server such as "sc://host". Got {engine!r}.',
+            parameter="engine",
+            value=engine,
+            example=[{"engine": "duckdb"}, {"engine": "local[2]"}],
         )
 
 
 def without_token(url: str) -> str:
     """The address of a server without what follows it: a token may be among that."""
-    return "sc://" + re.split("[/;]", url.removeprefix("sc://"), maxsplit=1)[0]
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{re.split('[/;]', rest, maxsplit=1)[0]}"
 
 
 def _parsed(address: str, port: int) -> tuple[str, int] | None:
@@ -376,11 +357,9 @@ def own_of(session: Any) -> Any:
     if not is_remote(session):
         return session.newSession()
     with silent():
-        try:
-            return second_session(session)
-        except Exception:
-            opened = False
-    assert not opened
+        own = attempt(second_session, session)
+    if own is not None:
+        return own
     raise EngineUnavailable(
         "the Spark Connect server does not open a second session, and queries run in one of our own: functions of "
         "somebody else's may mean something else there. Nothing was read or paid. See that the server takes another "
@@ -392,10 +371,7 @@ def check_functions(session: Any) -> None:
     """Raise unless every function of Spark's own is what Spark was built with: an extension of the session may have put
     another one in its place. Spark's registries are asked, in Java: no function is called, and no row is read."""
     with silent():
-        try:
-            found: list[str] | None = _replaced(session)
-        except Exception:
-            found = None
+        found = attempt(_replaced, session)
     if found is None:
         raise EngineUnavailable("this Spark session does not say what its functions are. Use another session.")
     if found:
@@ -420,19 +396,15 @@ def _replaced(session: Any) -> list[str]:
 
 def _remote(url: str, config: Mapping[str, str]) -> Any:
     """The client of a server: no Java is needed here."""
-    missing = [name for name in ("grpc", "grpc_status", "google.rpc") if not _is_installed(name)]
-    if missing:
+    if any(attempt(importlib.util.find_spec, name) is None for name in ("grpc", "grpc_status", "google.rpc")):
         raise EngineUnavailable("Spark Connect needs more packages. Type pip install 'pyspark[connect]'.")
-    check_server(url)
+    check_engine(url)
     from pyspark.sql.connect.session import SparkSession
 
     running = SparkSession.getActiveSession()
     if running is not None and not config and _is_of(running, url):
         return running
-    try:
-        session = SparkSession(connection=url)
-    except Exception:
-        session = None
+    session = attempt(lambda: SparkSession(connection=url))
     if session is None or not answers(session):
         raise EngineUnavailable(
             f"{without_token(url)} answers, and does not open a session of Spark Connect. See that this "
@@ -473,12 +445,9 @@ def _local(master: str, config: Mapping[str, str]) -> Any:
     if running is not None and running._jsc is not None and not _has_ended(running):
         _check_same(running, master, config)
         return SparkSession.getActiveSession() or SparkSession(running)
-    check_master(master)
+    check_engine(master)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    try:
-        session = _start(master, config)
-    except Exception:
-        session = None
+    session = attempt(_start, master, config)
     if session is None:
         raise EngineUnavailable(f"Spark could not be started on {master}. Try `pyspark --master {master}` by hand.")
     return session
@@ -496,34 +465,24 @@ def _start(master: str, config: Mapping[str, str]) -> Any:
 
 def settings(own: Any, config: Mapping[str, str]) -> dict[str, str]:
     """What a session is started with beside `own`, the user's spark-defaults.conf and PYSPARK_SUBMIT_ARGS."""
-    made = {
-        name: value
-        for name, value in {**CAREFUL, **SETTINGS, **config}.items()
-        if name in config or not own.contains(name)
-    }
+    ours = {**CAREFUL, **SETTINGS, **config}
+    made = {name: ours[name] for name in ours if name in config or not own.contains(name)}
     if made.get("spark.log.level") == "OFF":
         made[_EXECUTORS] = f"{config.get(_EXECUTORS) or own.get(_EXECUTORS, '')} {SILENT}".strip()
     return made
 
 
 def _has_ended(context: Any) -> bool:
-    try:
-        return bool(context._jsc.sc().isStopped())
-    except Exception:  # its process is gone: PySpark itself would go on asking it
-        ended = True
-    if ended:
-        _forget(context)
-    return ended
-
-
-def _forget(context: Any) -> None:
-    """Let PySpark start another JVM: it keeps the gateway of the one that has died."""
+    """Where its process is gone, PySpark would go on asking its gateway; let it start another JVM."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    context._jsc = None
-    SparkContext._active_spark_context = SparkContext._gateway = SparkContext._jvm = None
-    SparkSession._instantiatedSession = SparkSession._activeSession = None
+    stopped = attempt(lambda: bool(context._jsc.sc().isStopped()))
+    if stopped is None:
+        context._jsc = None
+        SparkContext._active_spark_context = SparkContext._gateway = SparkContext._jvm = None
+        SparkSession._instantiatedSession = SparkSession._activeSession = None
+    return stopped is not False
 
 
 def _check_same(running: Any, master: str, config: Mapping[str, str]) -> None:
@@ -552,13 +511,6 @@ def _check_config(config: Mapping[str, str]) -> None:
             parameter="config",
             example={"config": {"spark.executor.memory": "4g"}},
         )
-
-
-def _is_installed(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:
-        return False
 
 
 def set_interpreter(session: Any) -> None:

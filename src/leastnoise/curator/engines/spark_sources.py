@@ -15,12 +15,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from leastnoise._support import library_warnings
-from leastnoise.curator.engines.engine import unique
+from leastnoise.curator.engines.engine import attempt, unique
 from leastnoise.curator.engines.files import (
     PLAIN,
     CsvLayout,
@@ -144,12 +143,7 @@ def _problem(error: Exception, what: str) -> LeastnoiseError:
 
 def _text(error: Exception) -> str:
     """Its code and its message, to look for words in; never shown."""
-    code: Any = ""
-    with suppress(Exception):
-        code = error.getCondition()  # type: ignore[attr-defined]
-    with suppress(Exception):
-        return f"{code} {error}"
-    return str(code)
+    return f"{attempt(lambda: error.getCondition())} {attempt(str, error)}"  # type: ignore[attr-defined]
 
 
 def functions_of(session: Any) -> Any:
@@ -169,8 +163,12 @@ def frame_of_files(session: Any, files: list[str], layout: CsvLayout = PLAIN) ->
     # The driver looks at the files itself: beyond 32 of them Spark would start one task a file to ask whether it is
     # there, which takes a hundred times as long for files that are known already.
     session.conf.set("spark.sql.sources.parallelPartitionDiscovery.threshold", str(2**31 - 1))
-    read = _parquet(session, files, folders) if is_parquet(files[0]) else _csv(session, files, folders, layout)
-    return _decoded(session, read, files, folders)
+    if is_parquet(files[0]):
+        return _decoded(session, _parquet(session, files, folders), files, folders)
+    reader, paths = _paths(session, files, folders)
+    sep = layout.separator(files[0])
+    frame = _cells(session, reader, paths, header(files[0], layout), folders, sep, checked=False)
+    return _decoded(session, frame, files, folders)
 
 
 def is_csv_address(uri: str) -> bool:
@@ -198,12 +196,8 @@ def _in_known_times(session: Any, uri: str) -> Any:
 
     schema = opening(columns, uri)
     session.conf.set(name, "false")
-    try:
-        known = columns() == schema
-    except Exception:
-        known = False
-    finally:
-        session.conf.set(name, before)
+    known = attempt(lambda: columns() == schema)
+    session.conf.set(name, before)
     if not known:
         raise UnknownSource(
             f'a column at "{uri}" holds times in nanoseconds, which Spark does not know. Write them in microseconds, '
@@ -216,11 +210,7 @@ def _refuse_versioned(session: Any, uri: str) -> None:
     """The Parquet files of a Delta table hold rows that were deleted or replaced since."""
     if uri.lower().endswith(".parquet") or re.search(r"[*?\[{]", uri):
         return
-    try:
-        found = bool(session.read.text(uri.rstrip("/") + "/_delta_log").columns)
-    except Exception:
-        found = False
-    if found:
+    if attempt(lambda: session.read.text(uri.rstrip("/") + "/_delta_log").columns):
         raise UnknownSource(versioned(uri))
 
 
@@ -264,12 +254,6 @@ def _parquet(session: Any, files: list[str], folders: tuple[str, ...]) -> Any:
     frame = reader.schema(StructType([StructField(name, kind) for name, kind in kinds.items()])).parquet(*paths)
     times = {name: sql.expr(_time(quoted(name), odd[name])) for name in odd if name in kinds}
     return frame.withColumns(times) if times else frame
-
-
-def _csv(session: Any, files: list[str], folders: tuple[str, ...], layout: CsvLayout) -> Any:
-    reader, paths = _paths(session, files, folders)
-    sep = layout.separator(files[0])
-    return _cells(session, reader, paths, header(files[0], layout), folders, sep, checked=False)
 
 
 def _cells(

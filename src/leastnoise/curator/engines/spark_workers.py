@@ -13,6 +13,7 @@ from typing import Any
 from uuid import uuid4
 
 from leastnoise._support.version import VERSION
+from leastnoise.curator.engines.engine import attempt
 from leastnoise.curator.engines.spark_session import applied, is_remote
 from leastnoise.curator.engines.spark_tasks import probe
 from leastnoise.errors import EngineUnavailable
@@ -39,14 +40,10 @@ def wait_for_workers(session: Any) -> None:
     notice.start()
     try:
         with applied(session):
-            session.range(1).collect()
-    except Exception:
-        ran = False
-    else:
-        ran = True
+            ran = attempt(session.range(1).collect)
     finally:
         notice.cancel()
-    if not ran:
+    if ran is None:
         raise EngineUnavailable("no worker of Spark ran a first task. Nothing was read or paid. See the master's log.")
 
 
