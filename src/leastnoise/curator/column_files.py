@@ -10,7 +10,6 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -35,7 +34,7 @@ def read_column(path: str, *, column: str | None = None, kind: Kind | None = Non
     check_there(path, column)
     content = _content(path)
     if content.startswith(b"\x93NUMPY"):
-        array = _numpy(content, path)
+        array = _silently(path, lambda: np.load(io.BytesIO(content), allow_pickle=False))
     elif content.startswith(b"PAR1"):
         array = _parquet(content, path, _named(column, path))
     else:
@@ -68,14 +67,10 @@ def _named(column: str | None, path: str) -> str:
     return column
 
 
-def _numpy(content: bytes, path: str) -> NDArray[Any]:
-    array: NDArray[Any] = _silently(path, lambda: np.load(io.BytesIO(content), allow_pickle=False))
-    return array
-
-
 def _parquet(content: bytes, path: str, column: str) -> NDArray[Any]:
     schema = _silently(path, lambda: pq.read_schema(pa.BufferReader(content)))
-    _check_name(column, schema.names)
+    if column not in schema.names:
+        raise errors.UnknownColumn.among_columns(column, schema.names)
     kind = _silently(path, lambda: schema.field(column).type)
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
@@ -131,14 +126,6 @@ def _silently(path: str, work: Callable[[], T], damage: str = DAMAGED) -> T:
             f"{path!r} could not be read {damage}. (Which cell is not said, because cells are private.)"
         )
     raise failed
-
-
-def _check_name(column: str, names: list[str]) -> None:
-    if column in names:
-        return
-    near = get_close_matches(column, names, n=1)
-    hint = f' Did you mean "{near[0]}"?' if near else ""
-    raise errors.UnknownColumn(f'There is no column "{column}".{hint} The columns are {", ".join(names)}.')
 
 
 def _no_numbers(kind: Any) -> errors.WrongType:

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import ibis.expr.types as ir
 
-from leastnoise._support import files
 from leastnoise.curator import expressions
 from leastnoise.curator.engines.engine import Engine, Source
-from leastnoise.curator.rows.columns import (
-    CleanRows,
-    in_index,
-    undeclared_column,
-)
-from leastnoise.domain import ColumnKind, Lattice, template
+from leastnoise.curator.rows.columns import CleanRows, undeclared_column, unknown_column
+from leastnoise.domain import ColumnKind, Lattice
 from leastnoise.errors import BadExpression, Code, InvalidParameter, UnknownColumn, WrongType
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.releases.columns import checked_labels
@@ -111,11 +104,7 @@ class Dataset:
         if not isinstance(column, str):
             raise WrongType(f"a column is named by text, such as 'fare'. Got {type(column).__name__} instead.")
         if column not in self.clean.given.schema():
-            if column in self.source.undeclared:
-                raise undeclared_column(column)
-            if column in self.source.index:
-                raise in_index(column)
-            raise UnknownColumn.among_columns(column, self.columns)
+            raise unknown_column(self.source, column, self.columns)
 
     def check_usable(self, column: str) -> None:
         """Raise unless a question may be about this column."""
@@ -142,16 +131,6 @@ def check_new_name(name: str, columns: Sequence[str]) -> None:
             f'"{name}" and the column "{twins[0]}" differ in upper and lower case only, and engines take them for '
             "one. Use another name."
         )
-
-
-def write_template(data: Dataset, path: str | os.PathLike[str], known: Mapping[str, Any]) -> Path:
-    """One entry for each column that bins can be of; the unit's own cannot be released."""
-    for column in known:
-        data.check_usable(column)
-    kinds = data.clean.given.schema()
-    usable = {column: kind_of(kinds[column]) for column in kinds if column not in data.kernels}
-    columns = {column: usable.get(column) for column in data.columns if column not in data.unit}
-    return files.create(path, template(columns, known))
 
 
 def kind_of(kind: Any) -> ColumnKind | None:

@@ -15,45 +15,6 @@ MAX_ITEMS_SHOWN = 8  # of a list
 MAX_CHARACTERS = 2000  # of all steps of a query
 
 
-def condition(words: str) -> str:
-    """The step of `where`."""
-    return f"where {escaped(words)}"
-
-
-def column(name: str, words: str) -> str:
-    """The step of `derive`."""
-    return f"with {one_line(name)} = {escaped(words)}"
-
-
-def cells(name: str, x: str, y: str, step: float) -> str:
-    """The step of a lattice."""
-    return f"with {one_line(name)} = cells of {step!r} over {one_line(x)} and {one_line(y)}"
-
-
-def nearest(name: str, lon: str, lat: str, nodes: int, within: float, spread: tuple[float, int] | None) -> str:
-    """The step of the nearest node, or of a kernel over several."""
-    which = "nearest" if spread is None else f"{spread[1]} nearest (kernel width {spread[0]:g} m)"
-    place = f"{one_line(lon)}, {one_line(lat)}"
-    return f"with {one_line(name)} = {which} of {nodes} nodes within {within:g} m of {place}"
-
-
-def per_unit(unit: str, columns: Sequence[str]) -> str:
-    """The step after which a row is a unit."""
-    return f"a row for each {one_line(unit)} with {', '.join(columns)}"
-
-
-def joined(columns: Sequence[str], on: Sequence[str], rows: int, digest: str) -> str:
-    """The step of a public table."""
-    names, keys = (shortened([one_line(name) for name in part]) for part in (columns, on))
-    return f"with {names} of a public table by {keys} ({counted(rows, 'row')}, SHA-256 {digest})"
-
-
-def zones(name: str, lon: str, lat: str, count: int, digest: str) -> str:
-    """The step of zones on a map."""
-    place = f"{one_line(lon)}, {one_line(lat)}"
-    return f"with {one_line(name)} = which of {counted(count, 'zone')} holds {place} (SHA-256 {digest})"
-
-
 def all_steps(steps: tuple[str, ...]) -> str:
     """All steps in the order in which they were applied."""
     return cut("".join(f", {step}" for step in steps))

@@ -20,8 +20,8 @@ import ibis.expr.types as ir
 import pyarrow as pa
 
 from leastnoise._support.text import type_name
-from leastnoise.curator import description
 from leastnoise.curator.dataset import Dataset, check_new_name
+from leastnoise.curator.description import counted, one_line, shortened
 from leastnoise.curator.engines.engine import check_names, unique
 from leastnoise.curator.queries.options import column_names
 from leastnoise.curator.rows.columns import PATTERNS
@@ -51,8 +51,10 @@ def join_public(data: Dataset, public: Any, *, on: Any, columns: Sequence[str] |
     kept = [place for place, key in enumerate(keys) if key is not None]
     found = {name: [table[name][place] for place in kept] for name in chosen}
     rows = attached(data.rows, list(left.values()), [key for key in keys if key is not None], found)
+    names, by = (shortened([one_line(name) for name in part]) for part in (chosen, list(pairs)))
     digest = _digest([key for key in keys if key is not None], found)
-    return data.with_rows(rows, description.joined(chosen, list(pairs), len(kept), digest))
+    step = f"with {names} of a public table by {by} ({counted(len(kept), 'row')}, SHA-256 {digest})"
+    return data.with_rows(rows, step)
 
 
 def attached(

@@ -11,7 +11,7 @@ from typing import Any
 import ibis.expr.types as ir
 
 from leastnoise import stats
-from leastnoise._support import validation
+from leastnoise._support import files, validation
 from leastnoise._support.calls import explained
 from leastnoise._support.text import printable
 from leastnoise._support.validation import Number
@@ -19,17 +19,26 @@ from leastnoise.curator import dataset, private_check, public_join, transform
 from leastnoise.curator.budget import Budget
 from leastnoise.curator.budget.terms import Share
 from leastnoise.curator.dataset import Dataset
-from leastnoise.curator.description import escaped, shortened
+from leastnoise.curator.description import counted, escaped, one_line, shortened
+from leastnoise.curator.engines.engine import unique
 from leastnoise.curator.engines.files import CsvLayout
 from leastnoise.curator.engines.sources import open_source
 from leastnoise.curator.queries import suggestions
 from leastnoise.curator.queries.suggestions import USUAL_LEVELS, ClipQuestion
 from leastnoise.curator.questions import Questions
 from leastnoise.curator.request import PrivacyRequest
-from leastnoise.curator.rows.columns import CleanRows, check_missing, check_types, parsed, typed_before, unknown_column
-from leastnoise.curator.rows.points import HasCoordinates
+from leastnoise.curator.rows.columns import CleanRows, check_missing, check_types, parsed, typed_before, unknown_unit
+from leastnoise.curator.rows.points import (
+    HasCoordinates,
+    KernelWeights,
+    Nearest,
+    ZoneLookup,
+    check_kernel,
+    check_nodes,
+    prepare_zones,
+)
 from leastnoise.curator.rows.priorities import word as unit_word
-from leastnoise.domain import Lattice, Zones
+from leastnoise.domain import Lattice, Zones, template
 from leastnoise.errors import Code, InvalidParameter, MissingParameter, WrongType
 from leastnoise.privacy.neighbours import Neighbours, check_neighbours
 from leastnoise.releases.clip_suggestion import ClipSuggestion
@@ -92,7 +101,7 @@ def table(
     )
     for column in units:
         if column not in opened.rows.columns:
-            raise unknown_column(opened, column)
+            raise unknown_unit(opened, column)
     rows = parsed(opened, types, words)
     for column in units:
         if rows[column].type().is_floating():
@@ -268,7 +277,14 @@ class Table(Questions):
         key: the property of each feature that names its zone, a text or a whole number. Left out, it is the feature's
             id. Features of one name are one zone.
         """
-        return Table(transform.add_zones(self._data, zones, lon=lon, lat=lat, name=name, key=key))
+        data, places, number = self._data, Zones.read(zones, key=key), unique("zone")
+        points = transform.points_of(data, lon, lat, name)
+        prepare_zones()
+        rows = data.rows.mutate(**{number: data.engine.map_points(ZoneLookup.of(places), *points, result="int64")})
+        numbers = [(place,) for place in range(places.size)]
+        rows = public_join.attached(rows, [rows[number]], numbers, {name: places.keys}).drop(number)
+        held = f"{counted(places.size, 'zone')} holds {one_line(lon)}, {one_line(lat)} (SHA-256 {places.digest})"
+        return Table(data.with_rows(rows, f"with {one_line(name)} = which of {held}"))
 
     def nearest(
         self,
@@ -291,10 +307,18 @@ class Table(Questions):
             that width), and a histogram of `name` adds up the weights. Left out, a row counts at its nearest node.
         spread: over how many nodes at most, 1 to 64; for kernel_width alone.
         """
-        found = transform.add_nearest(
-            self._data, graph, lon=lon, lat=lat, within=within, name=name, kernel_width=kernel_width, spread=spread
-        )
-        return Table(found)
+        data, nodes = self._data, check_nodes(graph, within)
+        points, within = transform.points_of(data, lon, lat, name), float(within)
+        which = f"of {len(nodes)} nodes within {within:g} m of {one_line(lon)}, {one_line(lat)}"
+        if kernel_width is None:
+            node = data.engine.map_points(Nearest(nodes=nodes, within=within), *points, result="int64")
+            return Table(data.with_rows(data.rows.mutate({name: node}), f"with {one_line(name)} = nearest {which}"))
+        check_kernel(kernel_width, spread)
+        width, count = float(kernel_width), min(spread, len(nodes))
+        kernel = KernelWeights(nodes=nodes, within=within, width=width, count=count)
+        weights = data.engine.map_points(kernel, *points, result="array<int64>")
+        step = f"with {one_line(name)} = {count} nearest (kernel width {width:g} m) {which}"
+        return Table(data.with_rows(data.rows.mutate({name: weights}), step, kernels={name: count}))
 
     def write_keys(self, path: str | os.PathLike[str], *, keys: Mapping[str, Any] | None = None) -> Path:
         """Write a file of keys to be filled in, one line a column, from names and types alone; no row is read.
@@ -305,7 +329,12 @@ class Table(Questions):
         path: where the file goes, such as "keys.toml". A file that is there already is never replaced.
         keys: those of some columns that are known, by name, as questions take them: they are filled in.
         """
-        return dataset.write_template(self._data, path, keys or {})
+        for column in keys or {}:
+            self._data.check_usable(column)
+        kinds = self._data.clean.given.schema()
+        usable = {column: dataset.kind_of(kinds[column]) for column in kinds if column not in self._data.kernels}
+        columns = {column: usable.get(column) for column in self._data.columns if column not in self._data.unit}
+        return files.create(path, template(columns, keys or {}))
 
     def private_check(self) -> private_check.PrivateCheck:
         """A look at data quality for the curator's own eyes, OUTSIDE every guarantee: never publish it.

@@ -24,8 +24,8 @@ import pytest
 
 import leastnoise as ln
 from leastnoise import errors
-from leastnoise.curator.engines import interruption
-from leastnoise.curator.engines.interruption import run_interruptibly
+from leastnoise.curator.engines import duckdb as duckdb_engine
+from leastnoise.curator.engines.duckdb import run_interruptibly
 from leastnoise.curator.rows import keeping
 from leastnoise.testing import aggregate
 
@@ -126,7 +126,7 @@ def test_a_query_from_another_thread_is_answered() -> None:
 
 def test_work_that_does_not_stop_is_left_behind(interrupts: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever types Ctrl-C gets away."""
-    monkeypatch.setattr(interruption, "MAX_SECONDS_TO_STOP", 0.2)
+    monkeypatch.setattr(duckdb_engine, "MAX_SECONDS_TO_STOP", 0.2)
     release, calls = threading.Event(), []
     with pytest.raises(KeyboardInterrupt):
         interrupted(0.1, release.wait, lambda: calls.append(1))
@@ -148,7 +148,7 @@ def test_rows_that_are_kept_are_dropped_by_a_query_that_was_left_behind(
                 os.kill(os.getpid(), signal.SIGINT)
                 release.wait(30)
 
-    monkeypatch.setattr(interruption, "MAX_SECONDS_TO_STOP", 0.2)
+    monkeypatch.setattr(duckdb_engine, "MAX_SECONDS_TO_STOP", 0.2)
     monkeypatch.setattr(keeping, "MANY_ROWS", 0)
     monkeypatch.setattr(keeping, "Loop", Slow)
     people = ln.table(pd.DataFrame({"person": range(100), "bin": 1}), unit="person")
@@ -166,8 +166,8 @@ def test_rows_that_are_kept_are_dropped_by_a_query_that_was_left_behind(
 def test_work_that_was_cancelled_before_it_began_never_begins() -> None:
     began: list[int] = []
     task: Future[None] = Future()
-    interruption._cancel(task, never, never)
-    interruption._run(task, contextvars.copy_context(), lambda: began.append(1))
+    duckdb_engine._cancel(task, never, never)
+    duckdb_engine._run(task, contextvars.copy_context(), lambda: began.append(1))
     assert began == []
 
 
@@ -189,7 +189,7 @@ def test_what_a_signal_handler_raises_is_no_failure_to_read(tmp_path: Path) -> N
     before = signal.signal(signal.SIGALRM, late)
     try:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(interruption, "MAX_SECONDS_TO_STOP", 0.2)
+            patch.setattr(duckdb_engine, "MAX_SECONDS_TO_STOP", 0.2)
             with pytest.raises(KeyboardInterrupt) as asked:
                 people.count(max_rows=1).release(budget=budget, share=0.1)
     finally:

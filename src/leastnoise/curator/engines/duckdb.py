@@ -1,10 +1,15 @@
 """DuckDB, embedded: the default engine. Rows that do not fit into memory are in a temporary folder of its own, which
 only its user may read. It goes with the engine; that of a process that was killed stays until the system empties its
 folder of temporary files.
+
+*Ctrl-C.* Python delivers a signal to the main thread alone, and only between two of its own instructions. DuckDB's
+client does not look for signals while it runs a query there: Ctrl-C is never seen, and the query runs on. So the query
+runs in a thread of its own, and the thread that asked for it waits in Python.
 """
 
 from __future__ import annotations
 
+import contextvars
 import fcntl
 import glob
 import os
@@ -14,6 +19,7 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from itertools import chain
 from typing import Any, TypeVar
@@ -27,7 +33,7 @@ import pyarrow as pa
 from pyarrow import dataset
 
 from leastnoise._support import files, progress
-from leastnoise.curator.engines.engine import BatchWork, redact_errors, unique
+from leastnoise.curator.engines.engine import BatchWork, builtin, redact_errors, unique
 from leastnoise.curator.engines.files import (
     PLAIN,
     CsvLayout,
@@ -40,10 +46,11 @@ from leastnoise.curator.engines.files import (
 )
 from leastnoise.curator.engines.frames import zoneless
 from leastnoise.curator.engines.given_table import GivenTable
-from leastnoise.curator.engines.interruption import run_interruptibly
 from leastnoise.errors import EngineUnavailable, InvalidParameter
 
 T = TypeVar("T")
+SECONDS_BETWEEN_INTERRUPTS = 0.05  # one that comes before the engine has begun a statement has no effect
+MAX_SECONDS_TO_STOP = 5.0  # what the engine itself waits for (a relation of another connection) may not stop
 MIN_BLOCK_ROWS = 2**14  # of a vector query, in memory at once
 BLOCK_VALUES = 2**20  # of sorted rows, in memory at once
 # Bytes of a row of a CSV, and of the part of a file that is in memory at once: DuckDB reads on in the next part only,
@@ -112,8 +119,7 @@ class DuckDB:
         """`rows` with texts that are equal where their bytes are: a collation takes A for a, and one person's own
         spelling would stand for everybody's. A column's collation is not in its type, but does not outlive its bytes.
         """
-        bytes_of = _builtin(ibis.udf.scalar, _recoded, "encode", ("string",), "binary")
-        text_of = _builtin(ibis.udf.scalar, _recoded, "decode", ("binary",), "string")
+        bytes_of, text_of = builtin("encode", "string", "binary"), builtin("decode", "binary", "string")
         texts = [name for name, kind in rows.schema().items() if kind.is_string()]
         made = {name: text_of(bytes_of(rows[name])) for name in texts} | _of_38_digits(rows)
         return rows.mutate(made) if made else rows
@@ -179,8 +185,9 @@ class DuckDB:
         redact_errors(lambda: verify(files, self.layout), files)
 
     def text_hash(self, text: ir.StringValue) -> ir.IntegerValue:
-        lower = _builtin(ibis.udf.scalar, _md5_lower, "md5_number_lower", ("string",), "uint64")
-        return (lower(text) & ibis.literal(0xFFFFFFFF, "uint64")).cast("int64")
+        """Of the last eight bytes of the MD5 as an integer, the first of them the lowest."""
+        lower = builtin("md5_number_lower", "string", "uint64")(text)
+        return (lower & ibis.literal(0xFFFFFFFF, "uint64")).cast("int64")
 
     def exact_sum(self, column: ir.IntegerColumn) -> ir.Value:
         # DuckDB adds BIGINT in 128 bits; the cast keeps Ibis from squeezing the total into 64 again.
@@ -250,6 +257,59 @@ class DuckDB:
                 drop()
 
 
+def run_interruptibly(
+    work: Callable[[], T], interrupt: Callable[[], None], clean_up: Callable[[], object] = lambda: None
+) -> T:
+    """`work()`. A KeyboardInterrupt in this thread calls `interrupt`, waits for the work to end, and is raised.
+
+    So is whatever else arises in this thread (a signal handler's TimeoutError), as the cause of a KeyboardInterrupt: it
+    is the caller's doing, and no failure to read rows. `clean_up` is called once the work has ended after that. The
+    work sees this thread's context variables. Starting it takes less than a millisecond.
+    """
+    task: Future[T] = Future()
+    context = contextvars.copy_context()
+    try:
+        threading.Thread(target=_run, args=(task, context, work), name="leastnoise-query", daemon=True).start()
+        wait([task])
+    except BaseException as asked:
+        _cancel(task, interrupt, clean_up)
+        if isinstance(asked, (KeyboardInterrupt, SystemExit, GeneratorExit)):
+            raise
+        raise KeyboardInterrupt from asked
+    try:
+        return task.result()
+    finally:
+        del task  # a failure's traceback has this frame: nothing of a row lives on in a cycle
+
+
+def _run(task: Future[T], context: contextvars.Context, work: Callable[[], T]) -> None:
+    if not task.set_running_or_notify_cancel():
+        return
+    try:
+        task.set_result(context.run(work))
+    except BaseException as problem:  # raised again in the thread that asked
+        task.set_exception(problem)
+    finally:
+        del task
+
+
+def _cancel(task: Future[T], interrupt: Callable[[], None], clean_up: Callable[[], object]) -> None:
+    """Stop the work, or keep it from beginning. An interrupt may come while the thread is being started."""
+    if task.cancel():
+        return
+    for _ in range(round(MAX_SECONDS_TO_STOP / SECONDS_BETWEEN_INTERRUPTS)):
+        if task.done():
+            break
+        interrupt()
+        wait([task], SECONDS_BETWEEN_INTERRUPTS)
+
+    def ended(_: object) -> None:
+        with suppress(Exception):
+            clean_up()
+
+    task.add_done_callback(ended)
+
+
 def dropped_after(backend: Any, rows: ir.Table, work: Callable[[], T]) -> T:
     """`work()`, which runs a query over `rows`. The tables of keys that it names are views of the connection meanwhile,
     and no longer: it would keep every one of them in memory for as long as it lives."""
@@ -306,18 +366,6 @@ def as_text(names: list[str], delimiter: str) -> dict[str, Any]:
         "buffer_size": CSV_BUFFER_BYTES,
         "parallel": False,  # readers that begin inside a file take lines of a quoted cell for rows, and fail
     }
-
-
-def _md5_lower(text: Any) -> Any:
-    """DuckDB's own: the last eight bytes of the MD5 as an integer, the first of them the lowest."""
-
-
-def _recoded(text: Any) -> Any:
-    """DuckDB's own: a text as the bytes of its UTF-8, and back."""
-
-
-def _builtin(kind: Any, function: Any, name: str, arguments: tuple[str, ...], result: str) -> Any:
-    return kind.builtin(function, name=name, signature=(arguments, result))
 
 
 def make_spill_folder() -> tuple[str, int]:

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
+import ibis
 import ibis.expr.types as ir
 import numpy as np
 import pyarrow as pa
@@ -91,28 +92,10 @@ class Engine(Protocol):
 Status = tuple[int, int, int, int, int]
 
 
-def statuses(files: Sequence[str]) -> tuple[Status | None, ...]:
-    """The status of each file; None where there is no file."""
-    return tuple(_status(file) for file in files)
-
-
-def check_unchanged(files: Sequence[str], opened: Sequence[Status | None]) -> None:
-    """Raise unless every file is there and is what it was when it was opened."""
-    for file, now, then in zip(files, statuses(files), opened, strict=True):
-        if now is None or now != then:
-            raise TableChanged(
-                f'"{os.path.basename(file)}" was replaced or written to after the table was opened, so rows of two '
-                "states could be mixed, and the noise is enough for one. Nothing is released. Open the table again, "
-                "ln.table(...), once nobody writes to it; or copy the files and open the copy."
-            )
-
-
-def _status(file: str) -> Status | None:
-    try:
-        found = os.stat(file)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+def status(file: str) -> Status | None:
+    """What shows a change of a file; None where there is none."""
+    found = attempt(os.stat, file)
+    return found and (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
 
 _locks: WeakValueDictionary[int, Any] = WeakValueDictionary()  # of connections that may have several tables
@@ -152,8 +135,15 @@ class Source:
         return nullcontext() if self.engine.sends_rows else self.lock
 
     def check_unchanged(self) -> None:
-        """Raise TableChanged if the files are not those that were opened."""
-        check_unchanged(self.files, self.opened_status)
+        """Raise TableChanged unless every file is there and is what it was when it was opened."""
+        for file, then in zip(self.files, self.opened_status, strict=True):
+            now = status(file)
+            if now is None or now != then:
+                raise TableChanged(
+                    f'"{os.path.basename(file)}" was replaced or written to after the table was opened, so rows of two '
+                    "states could be mixed, and the noise is enough for one. Nothing is released. Open the table "
+                    "again, ln.table(...), once nobody writes to it; or copy the files and open the copy."
+                )
 
 
 def check_names(names: Iterable[object]) -> None:
@@ -203,6 +193,16 @@ def attempt(work: Callable[..., T], *arguments: Any) -> T | None:
         return work(*arguments)
     except Exception:
         return None
+
+
+def builtin(name: str, argument: Any, result: str) -> Callable[[Any], Any]:
+    """A function of one argument that the engine has itself."""
+    made: Callable[[Any], Any] = ibis.udf.scalar.builtin(_own, name=name, signature=((argument,), result))
+    return made
+
+
+def _own(value: Any) -> Any:
+    """Built into the engine."""
 
 
 def _unreadable(files: Sequence[str]) -> str:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numbers
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -24,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 
 from leastnoise._support.text import type_name
-from leastnoise.curator.engines.engine import check_names, redact_errors
+from leastnoise.curator.engines.engine import attempt, check_names, redact_errors
 from leastnoise.curator.engines.given_table import exact_batch, exact_schema
 from leastnoise.errors import ReadingFailed, UnknownSource
 
@@ -38,10 +39,10 @@ def refuse_odd(columns: Mapping[str, tuple[Any, P]], take: Callable[[Sequence[P]
 
     columns: by name, the type and what `take` knows the column by. take: reads these columns of a table without rows.
     """
-    if not columns or _works(lambda: take([place for _, place in columns.values()])):
+    if not columns or _works(take, [place for _, place in columns.values()]):
         return
     for name, (kind, place) in columns.items():
-        if not _works(lambda place=place: take([place])):  # type: ignore[misc]
+        if not _works(take, [place]):
             raise UnknownSource(
                 f'the column "{name}" holds {type_name(kind)}, a type that is not read. Make it float64, int64, text '
                 "or dates before the table is opened, or leave it out of the frame.",
@@ -50,12 +51,11 @@ def refuse_odd(columns: Mapping[str, tuple[Any, P]], take: Callable[[Sequence[P]
             )
 
 
-def _works(work: Callable[[], object]) -> bool:
-    try:
-        redact_errors(work)
-    except ReadingFailed:
-        return False
-    return True
+def _works(take: Callable[[Sequence[P]], object], places: Sequence[P]) -> bool:
+    with suppress(ReadingFailed):
+        redact_errors(lambda: take(places))
+        return True
+    return False
 
 
 def convert(cells: Iterable[Any], kind: str) -> pa.Array:
@@ -69,16 +69,8 @@ def convert(cells: Iterable[Any], kind: str) -> pa.Array:
         "timestamp": (_microseconds, pa.int64(), pa.timestamp("us")),
     }
     read, stored, viewed = reads[kind]
-    array = pa.array([_or_null(read, cell) for cell in cells], stored)
+    array = pa.array([attempt(read, cell) for cell in cells], stored)  # any method of any object may fail
     return array if viewed is None else array.view(viewed)
-
-
-def _or_null(read: Callable[[Any], Any], cell: Any) -> Any:
-    """Any object may be a cell, and any of its methods may fail."""
-    try:
-        return read(cell)
-    except Exception:
-        return None
 
 
 def _text(cell: Any) -> str | None:
@@ -246,13 +238,13 @@ def _plain(rows: Any) -> Any:
     would be an enumeration of the values that people have; its column is what it stands for. Times lose
     their zone, and are instants in UTC as before."""
     for place, field in enumerate(rows.schema):
-        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-        kind = pa.string() if pa.types.is_null(kind) else kind
-        kind = zoneless(kind)
-        kind = pa.float32() if pa.types.is_float16(kind) else kind  # exactly; DuckDB does not know halves
-        if pa.types.is_duration(kind):  # whole numbers of its unit, as in a Parquet file: DuckDB's conversion fails
-            rows = rows.set_column(place, field.name, rows.column(place).cast(pa.int64()))
-            continue
+        kind = zoneless(field.type.value_type if pa.types.is_dictionary(field.type) else field.type)
+        if pa.types.is_null(kind):
+            kind = pa.string()
+        if pa.types.is_float16(kind):
+            kind = pa.float32()  # exactly; DuckDB does not know halves
+        if pa.types.is_duration(kind):
+            kind = pa.int64()  # whole numbers of its unit, as in a Parquet file: DuckDB's conversion fails
         if kind != field.type:
             rows = rows.set_column(place, field.name, rows.column(place).cast(kind))
     return rows

@@ -11,7 +11,9 @@ Catalogues are asked by their full names, system.main.duckdb_tables(): nothing c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -45,10 +47,9 @@ class GivenTable(dataset.Dataset):  # type: ignore[misc]
 
     def check_unchanged(self) -> None:
         """Raise TableChanged unless the columns are those that were opened. No row is read."""
-        try:
+        same = False
+        with suppress(ReadingFailed, UnknownSource):
             same = self._found() == self._columns
-        except (ReadingFailed, UnknownSource):
-            same = False
         if not same:
             raise TableChanged(
                 f'the columns of "{self._path[-1]}" are not those that were opened, or the connection is closed. '
@@ -69,10 +70,10 @@ class GivenTable(dataset.Dataset):  # type: ignore[misc]
         """How much of the rows the query has read; -1 where nobody knows how many there are."""
         return 100 * self._rows_read / self._rows if self._rows else -1.0
 
-    def scanner(self, columns: Sequence[str] | None = None, filter: Any = None, **_: Any) -> _Scanner:  # noqa: A002
+    def scanner(self, columns: Sequence[str] | None = None, filter: Any = None, **_: Any) -> Any:  # noqa: A002
         """What DuckDB asks a dataset for."""
         wanted = self._columns.names if columns is None else list(columns)
-        return _Scanner(lambda: self._reader(wanted, filter))
+        return SimpleNamespace(to_reader=lambda: self._reader(wanted, filter))
 
     def _reader(self, columns: list[str], condition: Any) -> pa.RecordBatchReader:
         if not self._may_read:
@@ -106,17 +107,6 @@ class GivenTable(dataset.Dataset):  # type: ignore[misc]
         """The columns as they are now. A view may be of other tables than before."""
         found = redact_errors(lambda: _select(self.connection, None, self._path).limit(0))
         return redact_errors(lambda: exact_schema(found.to_arrow_table().schema, found.types))
-
-
-class _Scanner:
-    """One scan that DuckDB asked for."""
-
-    def __init__(self, reader: Callable[[], pa.RecordBatchReader]) -> None:
-        self._reader = reader
-
-    def to_reader(self) -> pa.RecordBatchReader:
-        """The rows."""
-        return self._reader()
 
 
 def find(connection: Any, name: str) -> GivenTable:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from leastnoise.curator.engines import duckdb, given_table, spark
-from leastnoise.curator.engines.engine import Engine, Source, check_names, lock_of, redact_errors, statuses
+from leastnoise.curator.engines.engine import Engine, Source, check_names, lock_of, redact_errors, status
 from leastnoise.curator.engines.files import PLAIN, CsvLayout, header, is_parquet, partition_columns
 from leastnoise.curator.engines.frames import Frame, Relation, frame_of, refuse_odd
 from leastnoise.curator.engines.given_table import GivenTable
@@ -135,13 +135,13 @@ def _open_files(
         )
     files = tuple(file for item in given for file in find_files(item))
     layout.check_is_csv(not is_parquet(files[0]))
-    status = statuses(files)
+    opened_status = tuple(map(status, files))
     opened: Engine = duckdb.connect(memory_limit=memory_limit) if master is None else spark.connect(master, config)
     check_schemas(files, layout)
     rows = opened.read_files(list(files), layout)
     folders = partition_columns(files)
     return Source(
-        engine=opened, rows=rows, name=label, files=files, folders=folders, layout=layout, opened_status=status
+        engine=opened, rows=rows, name=label, files=files, folders=folders, layout=layout, opened_status=opened_status
     )
 
 

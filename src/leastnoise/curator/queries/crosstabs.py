@@ -259,7 +259,9 @@ class Crosstabs(Query):
         axes = self._placed_axes()
         columns = [named.by[self.by.index(self._column_of(level))] for level in axes]
         rows = crosstab_rows.place_rows(named.rows, columns, list(axes.values()))
-        return rows if self.clip is None else crosstab_rows.with_weight(rows, named.columns[0], self.clip)
+        return (
+            rows if self.clip is None else self.clip.rows_with_value(rows, named.columns[0], name=crosstab_rows.WEIGHT)
+        )
 
     def _placed_axes(self) -> dict[str, Axis]:
         """The axes on which rows get a place: those of the tables that are counted. Levels of a tree above these are

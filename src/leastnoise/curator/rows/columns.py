@@ -20,7 +20,7 @@ import ibis
 import ibis.expr.types as ir
 
 from leastnoise._support.text import type_name
-from leastnoise.curator.engines.engine import Source
+from leastnoise.curator.engines.engine import Source, builtin
 from leastnoise.curator.engines.files import DELIMITERS, is_parquet
 from leastnoise.errors import Code, InvalidParameter, UnknownColumn, WrongType, as_code
 
@@ -78,18 +78,13 @@ def _microseconds(value: ir.TimestampValue) -> ir.TimestampValue:
     """Plain UTC microseconds. Engines round a cast from nanoseconds, so those that would be rounded are taken off."""
     kind = value.type()
     if kind.scale == 9:
-        count = ibis.udf.scalar.builtin(_epoch_ns, name="epoch_ns", signature=((kind,), "int64"))(value)
+        count = builtin("epoch_ns", kind, "int64")(value)  # null for infinity
         inside = ibis.ifelse(count > -(2**63) + 1000, count, ibis.null("int64"))
         rest = ((inside % 1000) + 1000) % 1000
-        made = ibis.udf.scalar.builtin(_epoch_ns, name="make_timestamp_ns", signature=(("int64",), "timestamp(9)"))
-        value = made(inside - rest)
+        value = builtin("make_timestamp_ns", "int64", "timestamp(9)")(inside - rest)
     elif kind.timezone is None and kind.scale in (None, 6):
         return value
     return value.try_cast("timestamp(6)")
-
-
-def _epoch_ns(value: object) -> object:
-    """DuckDB's own: the nanoseconds from 1970, null for infinity; and back."""
 
 
 # The years 1 to 9999; engines differ about 24:00 and about seconds past 59.
@@ -115,31 +110,32 @@ def is_csv(source: Source) -> bool:
     return bool(source.files) and not is_parquet(source.files[0])
 
 
-def unknown_column(source: Source, column: str) -> InvalidParameter:
-    """The error for a column that is not there, or whose type nobody has declared."""
-    if column in source.undeclared:
-        return undeclared_column(column)
+def unknown_unit(source: Source, column: str) -> InvalidParameter:
+    """The error for a unit that is no column. The header of a CSV is not shown."""
     if is_csv(source):
         separated = DELIMITERS[source.layout.separator(source.files[0])]
         return UnknownColumn.in_header(column, source.files[0], separated)
-    if column in source.index:
-        return in_index(column)
-    return UnknownColumn.among_columns(column, (*source.rows.columns, *source.undeclared))
+    return unknown_column(source, column, (*source.rows.columns, *source.undeclared))
 
 
-def typed_before(code: str) -> Code:
-    """What to type before a frame is opened, where there is no command line."""
-    return Code(code, code)
-
-
-def in_index(column: str) -> UnknownColumn:
-    """The error for a name that pandas keeps in the index of a frame, which is not read."""
+def unknown_column(source: Source, column: str, columns: Iterable[str]) -> InvalidParameter:
+    """The error for a column that is not among these, whose type nobody has declared, or whose name pandas keeps in the
+    index of a frame, which is not read."""
+    if column in source.undeclared:
+        return undeclared_column(column)
+    if column not in source.index:
+        return UnknownColumn.among_columns(column, columns)
     return UnknownColumn(
         f'"{column}" is in the index of the frame, and only its columns are read. Make a column of it first.',
         parameter="column",
         value=column,
         example=typed_before("df = df.reset_index()"),
     )
+
+
+def typed_before(code: str) -> Code:
+    """What to type before a frame is opened, where there is no command line."""
+    return Code(code, code)
 
 
 def undeclared_column(column: str) -> WrongType:
@@ -198,8 +194,7 @@ def parsed(source: Source, types: Mapping[str, str], missing: Sequence[str] = ()
     rows = without_words(source.rows, missing)
     for column in types:
         if column not in rows.columns:
-            known = (*rows.columns, *source.undeclared)
-            raise in_index(column) if column in source.index else UnknownColumn.among_columns(column, known)
+            raise unknown_column(source, column, (*rows.columns, *source.undeclared))
         kind = rows[column].type()
         if column not in source.declared and not kind.is_string():
             raise InvalidParameter(

@@ -30,7 +30,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from leastnoise.curator.rows import keeping
-from leastnoise.curator.rows.clipping import Clip
 from leastnoise.curator.rows.keeping import Rule
 from leastnoise.curator.rows.placing import Packing, place
 from leastnoise.domain import Axis
@@ -76,9 +75,8 @@ class CellCounter:
 
     def split(self, total: NDArray[Any]) -> list[NDArray[Any]]:
         """The counts of each table, in its shape."""
-        starts = self.starts
         shapes = [tuple(self.sizes[column] for column in table) for table in self.tables]
-        return [total[starts[i] : starts[i + 1]].reshape(shape) for i, shape in enumerate(shapes)]
+        return [part.reshape(shape) for part, shape in zip(np.split(total, self.starts[1:-1]), shapes, strict=True)]
 
 
 def _column(batch: pa.RecordBatch, name: str) -> NDArray[np.int64]:
@@ -95,11 +93,6 @@ def place_rows(rows: ir.Table, columns: Sequence[str], axes: Sequence[Axis]) -> 
         rows = place(axis, rows, column, name)
     rows = rows.filter([rows[name].notnull() for name in names])
     return Packing(tuple(axis.size for axis in axes)).pack(rows, names)
-
-
-def with_weight(rows: ir.Table, column: str, clip: Clip) -> ir.Table:
-    """`rows` with their own weight, in steps of the clip's grid; those without one are gone."""
-    return clip.rows_with_value(rows, column, name=WEIGHT)
 
 
 def shared(rows: ir.Table, rule: Rule, words: Sequence[str]) -> ir.Table:

@@ -28,6 +28,7 @@ import ibis.expr.types as ir
 import pyarrow as pa
 
 from leastnoise._support.text import type_name
+from leastnoise.curator.engines.engine import builtin
 from leastnoise.curator.rows.columns import derived_from_text
 from leastnoise.domain import (
     Axis,
@@ -94,10 +95,9 @@ def _(axis: Labelled, rows: ir.Table, column: str, name: str) -> ir.Table:
 def _(axis: IntegerRange, rows: ir.Table, column: str, name: str) -> ir.Table:
     value = as_integer(rows[column], column)
     inside = value.between(axis.start, axis.stop - 1)
-    offset = ibis.ifelse(inside, value, ibis.null("int64")) - axis.start
+    rows = rows.mutate(**{name: ibis.ifelse(inside, value, ibis.null("int64")) - axis.start})
     if axis.step == 1:
-        return rows.mutate(**{name: offset})
-    rows = rows.mutate(**{name: offset})
+        return rows
     remainder = rows[name] % axis.step
     exact = ibis.ifelse(remainder == 0, rows[name], ibis.null("int64"))
     # rows[name] is a multiple of the step and so is its quotient exact; sizes stay below 2^53 or are refused.
@@ -389,9 +389,5 @@ def _cut(number: ir.IntegerValue, most: int) -> ir.IntegerValue:
 
 def _octave(number: ir.IntegerValue) -> ir.IntegerValue:
     """floor(log2(number)) of a positive integer; 0 for 0."""
-    digits = ibis.udf.scalar.builtin(_binary, name="bin", signature=(("int64",), "string"))
+    digits = builtin("bin", "int64", "string")  # both engines' own: the binary digits of an integer, as text
     return digits(number).length().cast("int64") - 1
-
-
-def _binary(number: Any) -> Any:
-    """Both engines' own: the binary digits of an integer, as text."""

@@ -27,6 +27,7 @@ from leastnoise.graphs.places import lookup
 WEIGHT_BITS = 21  # a weight is 0 ... 2^20, a node and its weight share one integer
 ROW_WEIGHT = 2**20  # the weight of one row, in steps of a weight
 MIN_KERNEL_WIDTH, MAX_DISTANCE = 1e-3, 1e8  # metres: the squares of both, and their quotient, are ordinary doubles
+MAX_KERNEL_NODES = 64
 Array = np.ndarray[Any, Any]
 
 
@@ -85,6 +86,18 @@ def check_nodes(graph: HasCoordinates, within: float) -> Array:
             f"within must be a number of metres above zero, at most {MAX_DISTANCE:g}. Got {within!r} instead."
         )
     return nodes
+
+
+def check_kernel(width: float, spread: int) -> None:
+    """Raise unless a kernel may have this width, in metres, over so many nodes."""
+    if isinstance(spread, bool) or not isinstance(spread, int) or not 1 <= spread <= MAX_KERNEL_NODES:
+        raise InvalidParameter(
+            f"spread is a whole number of nodes from 1 to {MAX_KERNEL_NODES}. Got {spread!r} instead."
+        )
+    if not MIN_KERNEL_WIDTH <= width <= MAX_DISTANCE:
+        raise InvalidParameter(
+            f"kernel_width is metres from {MIN_KERNEL_WIDTH:g} to {MAX_DISTANCE:g}. Got {width!r} instead."
+        )
 
 
 STEPS_A_DEGREE = 2.0**22

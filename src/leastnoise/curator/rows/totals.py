@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, overload
+from typing import Any
 
 import ibis
 import ibis.expr.types as ir
@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from leastnoise.curator.engines.engine import Engine
+from leastnoise.curator.engines.engine import Engine, attempt
 from leastnoise.curator.rows.clipping import Clip
 from leastnoise.releases.measured import Measured
 
@@ -93,11 +93,7 @@ class FoundKeys(Sequence[Any]):
     def __len__(self) -> int:
         return int(self._columns.num_rows)
 
-    @overload
-    def __getitem__(self, place: int) -> Any: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Any]: ...
-    def __getitem__(self, place: int | slice) -> Any:
+    def __getitem__(self, place: Any) -> Any:
         if isinstance(place, slice):
             return tuple(self)[place]
         key = tuple(column[int(place)].as_py() for column in self._columns.columns)
@@ -118,12 +114,8 @@ class FoundKeys(Sequence[Any]):
 
 def counts(column: pa.ChunkedArray) -> Integers:
     """The numbers of rows of all keys, each far below 2^63 on any table; Python integers if one is not."""
-    try:
-        return np.asarray(column.cast(pa.int64()).to_numpy(), dtype=np.int64)
-    except pa.ArrowInvalid:
-        large = True
-    assert large
-    return integers(column)
+    narrow = attempt(column.cast, pa.int64())
+    return integers(column if narrow is None else narrow)
 
 
 CODE = "code"
