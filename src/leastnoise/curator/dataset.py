@@ -10,7 +10,7 @@ import ibis.expr.types as ir
 
 from leastnoise.curator import expressions
 from leastnoise.curator.engines.engine import Engine, Source
-from leastnoise.curator.rows.columns import CleanRows, undeclared_column, unknown_column
+from leastnoise.curator.rows.columns import CleanRows, Type, undeclared_column, unknown_column
 from leastnoise.domain import ColumnKind, Lattice
 from leastnoise.errors import BadExpression, Code, InvalidParameter, UnknownColumn, WrongType
 from leastnoise.privacy.neighbours import Neighbours
@@ -133,14 +133,12 @@ def check_new_name(name: str, columns: Sequence[str]) -> None:
         )
 
 
+KEY_KINDS: dict[Type, ColumnKind] = {
+    Type.BOOLEAN: "boolean", Type.TIMESTAMP: "timestamp", Type.DATE: "date", Type.TEXT: "text",
+    Type.INTEGER: "integer", Type.REAL: "number",
+}  # fmt: skip
+
+
 def kind_of(kind: Any) -> ColumnKind | None:
     """What a column holds, as far as keys go. Levels of a category stay out: a frame takes them from its rows."""
-    tests: tuple[tuple[bool, ColumnKind], ...] = (
-        (kind.is_boolean(), "boolean"),
-        (kind.is_timestamp(), "timestamp"),
-        (kind.is_date(), "date"),
-        (kind.is_string(), "text"),
-        (kind.is_integer(), "integer"),
-        (kind.is_numeric(), "number"),
-    )
-    return next((word for holds, word in tests if holds), None)
+    return None if kind.is_uuid() else KEY_KINDS.get(Type.of(kind))

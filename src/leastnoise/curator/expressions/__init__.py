@@ -19,7 +19,8 @@ import ibis.expr.types as ir
 
 from leastnoise.curator.expressions import from_ibis, from_sql, total
 from leastnoise.curator.expressions.total import filtered, with_column
-from leastnoise.curator.expressions.tree import Column, Node, Type, text
+from leastnoise.curator.expressions.tree import Column, Node, text
+from leastnoise.curator.rows.columns import Type
 from leastnoise.errors import BadExpression, UnknownColumn, WrongType
 
 __all__ = ["Node", "Type", "filtered", "read", "text", "with_column"]

@@ -14,7 +14,8 @@ import ibis.expr.operations as ops
 
 from leastnoise.curator.expressions import functions
 from leastnoise.curator.expressions.functions import FUNCTIONS, UNITS, call
-from leastnoise.curator.expressions.tree import Literal, Node, Type, integer, literal
+from leastnoise.curator.expressions.tree import Literal, Node, integer, literal
+from leastnoise.curator.rows.columns import Type
 from leastnoise.errors import BadExpression
 
 CALLS = {operation: function.name for function in FUNCTIONS.values() for operation in function.ibis}

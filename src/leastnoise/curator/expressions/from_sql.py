@@ -18,7 +18,8 @@ from sqlglot.errors import SqlglotError
 
 from leastnoise.curator.expressions import functions
 from leastnoise.curator.expressions.functions import FUNCTIONS, call
-from leastnoise.curator.expressions.tree import PARTS, Literal, Node, Type, integer, is_plain, number
+from leastnoise.curator.expressions.tree import PARTS, Literal, Node, integer, is_plain, number
+from leastnoise.curator.rows.columns import Type
 from leastnoise.domain import is_text
 from leastnoise.errors import BadExpression
 

@@ -17,13 +17,15 @@ from typing import Any, NoReturn
 import ibis
 from sqlglot import expressions as sql
 
-from leastnoise.curator.expressions.tree import Call, Column, Literal, Node, Type, recast, text
+from leastnoise.curator.expressions.tree import Call, Column, Literal, Node, recast, text
+from leastnoise.curator.rows.columns import Type
 from leastnoise.curator.rows.placing import double_literal
 from leastnoise.errors import BadExpression, WrongType
 
 BOOLEAN, INTEGER, REAL, TEXT = Type.BOOLEAN, Type.INTEGER, Type.REAL, Type.TEXT
 DATE, TIMESTAMP, NULL, OTHER = Type.DATE, Type.TIMESTAMP, Type.NULL, Type.OTHER
 NUMBERS, TIMES = (INTEGER, REAL), (DATE, TIMESTAMP)
+TYPED = (BOOLEAN, *NUMBERS, *TIMES)  # what a text may be read as
 MAX_SUBSTRING_PLACE = 2**20
 # The units that times are cut to, and Ibis' names of them.
 UNITS = {"year": "Y", "quarter": "Q", "month": "M", "week": "W", "day": "D", "hour": "h", "minute": "m", "second": "s"}
@@ -96,7 +98,7 @@ def _unify(name: str, nodes: Sequence[Node]) -> tuple[Node, ...]:
     if kinds <= same and OTHER not in kinds:
         return tuple(_widened(node, wanted) for node in nodes)
     column = next((node for node in nodes if isinstance(node, Column) and node.type is TEXT), None)
-    other = next((node.type for node in nodes if node.type in DECLARED), None)
+    other = next((node.type for node in nodes if node.type in TYPED), None)
     if column is not None and other is not None:
         raise _text_column(column, other, quoted=name in ("=", "<>", "in"))
     odd = next((node for node in nodes if node.type not in (nodes[0].type, NULL)), nodes[-1])
@@ -107,26 +109,15 @@ def _unify(name: str, nodes: Sequence[Node]) -> tuple[Node, ...]:
     )
 
 
-# A type as it is declared for a column of a CSV, and as SQL casts to it.
-DECLARED = {
-    INTEGER: ("int", "INTEGER"),
-    REAL: ("float", "DOUBLE"),
-    BOOLEAN: ("bool", "BOOLEAN"),
-    DATE: ("date", "DATE"),
-    TIMESTAMP: ("timestamp", "TIMESTAMP"),
-}
-
-
 def _text_column(column: Column, wanted: Type, *, quoted: bool = False) -> WrongType:
     """A column of text where something else is needed. In quotes a number has no order but that of its letters, so that
     quotes are named where none is asked for (`quoted`)."""
-    declared, sql = DECLARED[wanted]
     quotes = " A text that it may equal stands in 'single quotes'." if quoted else ""
     return WrongType(
         f"{text(column)} holds text, and {wanted.value} are needed here. Declare its type where the table is opened, "
-        f"or write CAST({text(column)} AS {sql}).{quotes}",
+        f"or write CAST({text(column)} AS {wanted.sql}).{quotes}",
         parameter="types",
-        example={"types": {column.name: declared}},
+        example={"types": {column.name: wanted.declared}},
     )
 
 
@@ -140,7 +131,7 @@ def _need(name: str, node: Node, *wanted: Type) -> Node:
         return Literal(None, wanted[0])
     if node.type in wanted:
         return node
-    if isinstance(node, Column) and node.type is TEXT and wanted[0] in DECLARED:
+    if isinstance(node, Column) and node.type is TEXT and wanted[0] in TYPED:
         raise _text_column(node, wanted[0])
     raise WrongType(
         f"{name.upper()} takes {' or '.join(kind.value for kind in wanted)}, and {text(node)} holds {node.type.value}."
@@ -240,11 +231,6 @@ def _like(name: str, given: Sequence[Node]) -> Call:
 # How a value is built
 
 
-def coalesce(*values: Any) -> Any:
-    """The first value that is there."""
-    return ibis.coalesce(*values)
-
-
 def _balanced(join: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     """A chain as a tree of logarithmic depth: parsers nest."""
 
@@ -304,7 +290,7 @@ FUNCTIONS = {
         Function("is not distinct from", _compare, lambda a, b: a.identical_to(b), (sql.NullSafeEQ,), ("IdenticalTo",)),
         Function("in", _in, lambda value, *listed: value.isin(listed)),
         Function("case", _choice, _cases),
-        Function("coalesce", _first, coalesce, (sql.Coalesce,)),
+        Function("coalesce", _first, ibis.coalesce, (sql.Coalesce,)),
         Function("nullif", _first, lambda a, b: a.nullif(b), (sql.Nullif,), ("NullIf",)),
         # Arithmetic, in doubles: see `total`.
         Function("+", _arithmetic, operator.add, (sql.Add,), ("Add",), arithmetic=True),

@@ -19,19 +19,15 @@ import ibis
 import ibis.expr.types as ir
 
 from leastnoise.curator.engines.engine import unique
-from leastnoise.curator.expressions.functions import DECLARED, FUNCTIONS, coalesce
-from leastnoise.curator.expressions.tree import Call, Column, Literal, Node, Type, arguments, parts
-from leastnoise.curator.rows.columns import parse_cell
+from leastnoise.curator.expressions.functions import FUNCTIONS
+from leastnoise.curator.expressions.tree import Call, Column, Literal, Node, arguments, parts
+from leastnoise.curator.rows.columns import Type, parse_cell
 from leastnoise.curator.rows.placing import MAX_EXACT_INTEGER, as_double, as_integer, double_literal
 from leastnoise.errors import BadExpression
 
 MAX_DEPTH = 50  # levels of an expression, each at most one sub-query
 MAX_CALLS = 2000
 BELOW_1E15 = "decimal(15, 0)"
-IBIS_TYPES = {
-    Type.BOOLEAN: "boolean", Type.INTEGER: "int64", Type.REAL: "float64", Type.TEXT: "string", Type.DATE: "date",
-    Type.TIMESTAMP: "timestamp(6)",
-}  # fmt: skip
 
 
 def with_column(rows: ir.Table, root: Node, name: str) -> ir.Table:
@@ -42,7 +38,7 @@ def with_column(rows: ir.Table, root: Node, name: str) -> ir.Table:
     # A bare number in GROUP BY would be a place. And a column NOT (x > 4) is put in where it is used: of it
     # NOT (x > 4) IS NULL would be asked, which SQL reads as NOT ((x > 4) IS NULL). What a function returns is neither.
     if isinstance(root, Literal) or root.type is Type.BOOLEAN:
-        value = coalesce(value, constant(Literal(None, root.type)))
+        value = ibis.coalesce(value, constant(Literal(None, root.type)))
     return staged.mutate({name: value}).select(*dict.fromkeys((*rows.columns, name)))
 
 
@@ -134,12 +130,12 @@ def _column(value: ir.Value, node: Column) -> ir.Value:
         return as_integer(value, node.name)
     if node.type is Type.REAL:
         return as_double(value, node.name)
-    return value if node.type in (Type.OTHER, Type.DATE, Type.TIMESTAMP) else value.cast(IBIS_TYPES[node.type])
+    return value if node.type in (Type.OTHER, Type.DATE, Type.TIMESTAMP) else value.cast(node.type.ibis)
 
 
 def constant(node: Literal) -> ir.Scalar:
     """A literal: canonical text, cast."""
-    value, kind = node.value, IBIS_TYPES.get(node.type, "string")
+    value, kind = node.value, node.type.ibis
     if value is None:
         return ibis.null(kind)
     if isinstance(value, bool | str):
@@ -155,8 +151,8 @@ def constant(node: Literal) -> ir.Scalar:
 
 def _cast(value: Any, source: Type, target: Type) -> Any:
     if source is Type.TEXT:
-        return parse_cell(value, DECLARED[target][0])
-    return value.cast(IBIS_TYPES[target])
+        return parse_cell(value, target.declared)
+    return value.cast(target.ibis)
 
 
 def _is_arithmetic(node: Node) -> bool:
@@ -206,7 +202,7 @@ def _enclosed(value: Any, node: Node, parent: Call) -> Any:
     """Ibis writes NOT (b) = c for (NOT b) = c, which means NOT (b = c), and b IS NULL IN (...), which means nothing: a
     truth inside such a call goes into a function that changes nothing."""
     bare = isinstance(node, Call) and node.type is Type.BOOLEAN and parent.function not in JOINING
-    return coalesce(value, constant(Literal(None, Type.BOOLEAN))) if bare else value
+    return ibis.coalesce(value, constant(Literal(None, Type.BOOLEAN))) if bare else value
 
 
 JOINING = ("and", "or", "not", "case")

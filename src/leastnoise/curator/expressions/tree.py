@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from enum import Enum
 from numbers import Integral, Real
 from typing import Any
 
@@ -24,39 +23,12 @@ import sqlglot
 from sqlglot import expressions as sql
 from sqlglot.errors import SqlglotError
 
+from leastnoise.curator.rows.columns import Type
 from leastnoise.domain import is_text
 from leastnoise.errors import BadExpression
 
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?")
-
-
-class Type(Enum):
-    """What a value is. Engines have a dozen kinds of integers; here is one, of 64 bits."""
-
-    BOOLEAN = "true or false"
-    INTEGER = "whole numbers"
-    REAL = "numbers"
-    TEXT = "text"
-    DATE = "dates"
-    TIMESTAMP = "times"
-    NULL = "null"
-    OTHER = "something else"
-
-    @classmethod
-    def of(cls, kind: Any) -> Type:
-        """The type of a column, from its Ibis type."""
-        if kind.is_boolean():
-            return cls.BOOLEAN
-        if kind.is_integer() or (kind.is_decimal() and kind.scale == 0):  # Spark's unsigned numbers are such decimals
-            return cls.INTEGER
-        if kind.is_floating() or kind.is_decimal():
-            return cls.REAL
-        if kind.is_string() or kind.is_uuid():
-            return cls.TEXT
-        if kind.is_date():
-            return cls.DATE
-        return cls.TIMESTAMP if kind.is_timestamp() else cls.OTHER
 
 
 # Compared by identity: parts of an Ibis expression are shared, and comparing them whole could take for ever.
@@ -207,10 +179,6 @@ INFIX = {
     ">=": COMPARE, "is not distinct from": COMPARE, "like": COMPARE, "+": ADD, "-": ADD, "*": MULTIPLY, "/": MULTIPLY,
     "//": MULTIPLY, "%": MULTIPLY,
 }  # fmt: skip
-CASTS = {
-    Type.BOOLEAN: "BOOLEAN", Type.INTEGER: "BIGINT", Type.REAL: "DOUBLE", Type.TEXT: "VARCHAR", Type.DATE: "DATE",
-    Type.TIMESTAMP: "TIMESTAMP",
-}  # fmt: skip
 PARTS = ("year", "quarter", "month", "week", "day", "doy", "isodow", "hour", "minute", "second")
 
 
@@ -306,7 +274,7 @@ def _function(node: Call) -> str:
     if name in PARTS:
         return f"EXTRACT({name} FROM {given[0]})"
     if name == "cast":
-        return f"CAST({given[0]} AS {CASTS[node.type]})"
+        return f"CAST({given[0]} AS {node.type.sql})"
     if name == "substring":
         given[1] = str(int(given[1]) + 1)  # SQL counts from 1
     if name == "truncate":

@@ -14,7 +14,9 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import Enum
 from functools import cached_property
+from typing import Any
 
 import ibis
 import ibis.expr.types as ir
@@ -25,6 +27,47 @@ from leastnoise.curator.engines.files import DELIMITERS, is_parquet
 from leastnoise.errors import Code, InvalidParameter, UnknownColumn, WrongType, as_code
 
 FIRST_TIME, LAST_TIME = datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999_999)
+
+
+class Type(Enum):
+    """What a value is. Engines have a dozen kinds of integers; here is one, of 64 bits.
+
+    The value is what sentences call it. declared: what `types` does. sql: what a cast does. ibis: the one type of its
+    kind in which engines compute.
+    """
+
+    BOOLEAN = "true or false", "bool", "BOOLEAN", "boolean"
+    INTEGER = "whole numbers", "int", "BIGINT", "int64"
+    REAL = "numbers", "float", "DOUBLE", "float64"
+    TEXT = "text", "text", "VARCHAR", "string"
+    DATE = "dates", "date", "DATE", "date"
+    TIMESTAMP = "times", "timestamp", "TIMESTAMP", "timestamp(6)"
+    NULL = "null", "", "", "string"
+    OTHER = "something else", "", "", "string"
+
+    declared: str
+    sql: str
+    ibis: str
+
+    def __new__(cls, words: str, declared: str, sql: str, ibis: str) -> Type:
+        made = object.__new__(cls)
+        made._value_, made.declared, made.sql, made.ibis = words, declared, sql, ibis
+        return made
+
+    @classmethod
+    def of(cls, kind: Any) -> Type:
+        """The type of a column, from its Ibis type."""
+        if kind.is_boolean():
+            return cls.BOOLEAN
+        if kind.is_integer() or (kind.is_decimal() and kind.scale == 0):  # Spark's unsigned numbers are such decimals
+            return cls.INTEGER
+        if kind.is_floating() or kind.is_decimal():
+            return cls.REAL
+        if kind.is_string() or kind.is_uuid():
+            return cls.TEXT
+        if kind.is_date():
+            return cls.DATE
+        return cls.TIMESTAMP if kind.is_timestamp() else cls.OTHER
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,14 +193,11 @@ def undeclared_column(column: str) -> WrongType:
     )
 
 
-_SQL = {"int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN", "date": "DATE", "timestamp": "TIMESTAMP", "text": "TEXT"}
-
-
-def derived_from_text(column: str, kind: str) -> Code:
+def derived_from_text(column: str, kind: Type) -> Code:
     """What makes a column of a declared type from one of text, in any table."""
-    quoted = column.replace('"', '""')
-    cast = f'CAST("{quoted}" AS {_SQL[kind]})'
-    return Code(f"derive(as_{kind}={as_code(cast)})", f"--derive {shlex.quote(f'as_{kind}={cast}')}")
+    name, quoted = f"as_{kind.declared}", column.replace('"', '""')
+    cast = f'CAST("{quoted}" AS {kind.sql})'
+    return Code(f"derive({name}={as_code(cast)})", f"--derive {shlex.quote(f'{name}={cast}')}")
 
 
 def check_types(types: Mapping[str, str]) -> None:

@@ -29,7 +29,7 @@ import pyarrow as pa
 
 from leastnoise._support.text import type_name
 from leastnoise.curator.engines.engine import builtin
-from leastnoise.curator.rows.columns import derived_from_text
+from leastnoise.curator.rows.columns import Type, derived_from_text
 from leastnoise.domain import (
     Axis,
     Cells,
@@ -138,7 +138,7 @@ def _comparable(axis: Keys, value: ir.Value, column: str) -> tuple[ir.Value, lis
         return value, keys
     if not isinstance(first, int) or isinstance(first, bool):
         named = {str: "texts", bool: "truth values"}.get(type(first), f"{type(first).__name__}s")
-        raise wrong_type(column, kind, f"the keys are {named} such as {first!r}", declare="bool")
+        raise wrong_type(column, kind, f"the keys are {named} such as {first!r}", declare=Type.BOOLEAN)
     if any(not -(2**63) <= key < 2**63 for key in keys if isinstance(key, int)):
         raise BadDomain("integer keys must fit into 64 bits. Use text keys.")
     return as_integer(value, column), keys
@@ -173,7 +173,7 @@ def _(axis: Days, rows: ir.Table, column: str, name: str) -> ir.Table:
 def _(axis: Hours, rows: ir.Table, column: str, name: str) -> ir.Table:
     kind = rows[column].type()
     if not kind.is_timestamp():
-        raise wrong_type(column, kind, "hours are found in timestamps", declare="timestamp")
+        raise wrong_type(column, kind, "hours are found in timestamps", declare=Type.TIMESTAMP)
     hours = epoch_days(rows[column], column) * 24 + rows[column].hour().cast("int64") - axis.first
     rows = rows.mutate(**{name: hours})
     return rows.mutate(**{name: _below(rows[name], axis.size)})
@@ -221,7 +221,7 @@ def as_integer(value: ir.Value, column: str) -> ir.IntegerValue:
     if kind.is_floating():
         floor = _floor_within(as_double(value, column), MAX_EXACT_INTEGER)
         return ibis.ifelse(floor.cast("float64") == value.cast("float64"), floor, ibis.null("int64"))
-    raise wrong_type(column, kind, "whole numbers are needed", declare="int")
+    raise wrong_type(column, kind, "whole numbers are needed", declare=Type.INTEGER)
 
 
 def as_double(value: ir.Value, column: str) -> ir.FloatingValue:
@@ -237,15 +237,15 @@ def as_double(value: ir.Value, column: str) -> ir.FloatingValue:
         return value.cast("float64")
     if kind.is_boolean():  # true is 1
         return value.cast("int64").cast("float64")
-    raise wrong_type(column, kind, "numbers are needed", declare="float", as_key=False)
+    raise wrong_type(column, kind, "numbers are needed", declare=Type.REAL, as_key=False)
 
 
-def wrong_type(column: str, kind: Any, need: str, *, declare: str, as_key: bool = True) -> WrongType:
+def wrong_type(column: str, kind: Any, need: str, *, declare: Type, as_key: bool = True) -> WrongType:
     """The error for a column of another type than is needed: which keys it takes, or what to declare it as."""
     hint, examples = suggested_keys(kind) if as_key else ("", [])
     if kind.is_string():
         hint += " Or declare the type of the column where the table is opened, or derive a column from it."
-        examples = [*examples, {"types": {column: declare}}, derived_from_text(column, declare)]
+        examples = [*examples, {"types": {column: declare.declared}}, derived_from_text(column, declare)]
     message = f'"{column}" holds {type_name(kind)}, and {need}. {hint.strip()}'
     return WrongType(message.strip(), parameter="column", value=column, example=examples)
 
@@ -280,7 +280,7 @@ def epoch_days(value: ir.Value, column: str) -> ir.IntegerValue:
     if kind.is_timestamp():
         value = value.date()
     elif not kind.is_date():
-        raise wrong_type(column, kind, "dates are needed", declare="date")
+        raise wrong_type(column, kind, "dates are needed", declare=Type.DATE)
     return value.delta(ibis.date("1970-01-01"), unit="day").cast("int64")
 
 
