@@ -15,8 +15,8 @@ from few_rows import quick_for_few_rows
 from leastnoise import stats
 from leastnoise.curator.engines.spark import Spark
 from leastnoise.curator.rows.totals import Aggregate
-from leastnoise.curator.rows.unit_statistics import LARGEST
 from leastnoise.curator.table import Table, table
+from leastnoise.curator.transform import LARGEST
 from leastnoise.errors import ReadingFailed
 from leastnoise.testing import aggregate, seeded
 

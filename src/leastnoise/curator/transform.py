@@ -1,26 +1,41 @@
 """What may be done to rows before a question: keep some of them, add columns, each a fixed function of its row, and
-make one row of all that a unit has."""
+make one row of all that a unit has.
+
+*One row a unit.* Its columns are statistics of the multiset of the unit's rows, whatever the order in which an engine
+reads them. Counts are counts; sums are of integers, each value rounded to a step of a public grid first (six doubles
+have up to 22 sums, one an order of adding); least and largest values, and the least of several equally frequent ones,
+are by an order that is total and the same on every engine: numbers by size, with one zero, texts by their bytes.
+Nothing fails on a value: what is added up saturates at public ends, and missing values are left out.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
+import ibis
 import ibis.expr.types as ir
 
+from leastnoise._support.text import type_name
 from leastnoise.curator import expressions
 from leastnoise.curator.dataset import Dataset, check_new_name
 from leastnoise.curator.description import cut, escaped, one_line
-from leastnoise.curator.engines.engine import check_names
+from leastnoise.curator.engines.engine import Engine, check_names
+from leastnoise.curator.rows.clipping import checked_ends
 from leastnoise.curator.rows.columns import CleanRows
-from leastnoise.curator.rows.placing import as_double, double_literal, lattice_cell
-from leastnoise.curator.rows.unit_statistics import UnitColumn, one_row_a_unit
+from leastnoise.curator.rows.placing import as_double, as_integer, clipped, double_literal, is_whole, lattice_cell
 from leastnoise.domain import Lattice
 from leastnoise.errors import BadExpression, Code, InvalidParameter, MissingParameter, WrongType
 from leastnoise.releases.left_out import LeftOut
 from leastnoise.stats import OF_UNIT, Statistic
+
+LARGEST = 2**53  # a sum over the grid's denominator, and every step below it, is exact as a double
+MAX_NUMERATOR, MAX_DENOMINATOR = 10**6, 10**12
+FINEST_DECIMAL = 6  # digits after the point, where nobody says how fine sums of decimals are
+KEEP_VALUES = ("min", "max", "mode")  # statistics that are one of the values
 
 
 def filter_rows(data: Dataset, condition: Any) -> Dataset:
@@ -77,36 +92,56 @@ def _check_replaceable(data: Dataset, name: str) -> None:
 
 
 def per_unit(data: Dataset, columns: Mapping[str, Any]) -> Dataset:
-    """The units of a dataset as its rows, with a column for each statistic."""
+    """The units of a dataset as its rows, with a column for each statistic.
+
+    Rows of a null unit are gone: they would become one shared person.
+    """
     _check(data, columns)
     rows, unit = data.rows, [f"unit{place}" for place in range(len(data.unit))]
-    read = dict.fromkeys(column for each in columns.values() if (column := each.column) is not None)
-    ours = {column: f"column{place}" for place, column in enumerate(read)}
     names = {name: f"made{place}" for place, name in enumerate(columns)}
-    chosen = dict(zip(unit, data.unit, strict=True)) | {new: old for old, new in ours.items()}
-    rows = rows.select(**{new: rows[old] for new, old in chosen.items()})
-    made = {}
+    grids = {name: Grid.of(each.grid, rows[each.column].type()) for name, each in columns.items() if each.name == "sum"}
+    chosen: dict[str, ir.Value] = {new: rows[old] for new, old in zip(unit, data.unit, strict=True)}
     for name, each in columns.items():
-        column = each.column
-        made[names[name]] = UnitColumn.of(each, rows, column or "", None if column is None else ours[column])
-    units = one_row_a_unit(rows, made, unit=unit, engine=data.engine)
+        if each.column is not None:
+            value, grid = rows[each.column], grids.get(name)
+            compared = comparable(value, each.column) if grid is None else grid.steps(value, each.column, each.clip)
+            chosen[names[name]] = compared
+    rows = rows.select(**chosen)
+    rows = rows.filter([rows[name].notnull() for name in unit])
+    made = {names[name]: each.name for name, each in columns.items()}
+    totals = _totals(rows, made, data.engine)
+    units = rows.group_by(unit).aggregate(leastnoise_rows=rows.count(), **totals)
+    sums = {names[name]: grid.total(units[names[name]]) for name, grid in grids.items()}
+    units = units.mutate(**sums) if sums else units
+    for name in [name for name in made if name not in totals]:
+        units = _with_mode(units, rows, name, unit)
     named = dict(zip(data.unit, unit, strict=True)) | names
-    words = [f"{name} = {_in_words(each, made[names[name]])}" for name, each in columns.items()]
+    words = ", ".join(f"{name} = {_in_words(each, grids.get(name))}" for name, each in columns.items())
+    lattices = {name: data.lattices.get(each.column) for name, each in columns.items() if each.name in KEEP_VALUES}
     return replace(
         data,
         source=replace(data.source, undeclared=()),
         clean=CleanRows(units.select({new: units[old] for new, old in named.items()}), already_clean=True),
-        steps=(*data.steps, f"a row for each {one_line(data.unit_name)} with {', '.join(words)}"),
+        steps=(*data.steps, f"a row for each {one_line(data.unit_name)} with {words}"),
         kernels={},
-        lattices=_lattices(data, columns),
+        lattices={name: lattice for name, lattice in lattices.items() if lattice is not None},
         row_is_unit=True,
     )
 
 
-def _lattices(data: Dataset, columns: Mapping[str, Any]) -> dict[str, Lattice]:
-    """The new columns that hold cells of a map."""
-    kept = {name: each.column for name, each in columns.items() if each.name in ("min", "max", "mode")}
-    return {name: data.lattices[column] for name, column in kept.items() if column in data.lattices}
+def _totals(rows: ir.Table, made: Mapping[str, str], engine: Engine) -> dict[str, ir.Value]:
+    """The statistics over the rows of a group, but for modes."""
+    totals: dict[str, ir.Value] = {}
+    for name, kind in made.items():
+        if kind == "count":
+            totals[name] = rows.count()
+        elif kind == "sum":
+            totals[name] = engine.exact_sum(rows[name])
+        elif kind == "distinct":
+            totals[name] = rows[name].nunique().cast("int64")
+        elif kind != "mode":
+            totals[name] = rows[name].min() if kind == "min" else rows[name].max()
+    return totals
 
 
 def _check(data: Dataset, columns: Mapping[str, Any]) -> None:
@@ -139,13 +174,98 @@ def _shown(given: object) -> str:
     return given.__name__ if isinstance(given, type) else type(given).__name__
 
 
-def _in_words(statistic: Statistic, made: UnitColumn) -> str:
+def _in_words(statistic: Statistic, grid: Grid | None) -> str:
     """The statistic for the record, with everything that its value depends on."""
     if statistic.column is None:
         return "count"
     words = f"{statistic.name} of {one_line(statistic.column)}"
-    if made.grid is None:
+    if grid is None:
         return words
     ends = "" if statistic.clip is None else f" clipped to [{statistic.clip[0]!r}, {statistic.clip[1]!r}]"
-    step = made.grid
-    return f"{words}{ends} in steps of {step.numerator}" + (f"/{step.denominator}" if step.denominator > 1 else "")
+    step = f"{grid.numerator}" + (f"/{grid.denominator}" if grid.denominator > 1 else "")
+    return f"{words}{ends} in steps of {step}"
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The step numerator / denominator to which values are rounded before they are added up."""
+
+    numerator: int
+    denominator: int
+
+    @classmethod
+    def of(cls, given: object, kind: Any) -> Grid:
+        """The grid that was given, or that of the column's type."""
+        if given is None:
+            digits = min(kind.scale or 0, FINEST_DECIMAL) if kind.is_decimal() else FINEST_DECIMAL * kind.is_floating()
+            return cls(1, 10**digits)
+        try:
+            step = Fraction(str(given))
+        except (ValueError, ZeroDivisionError):
+            step = Fraction(0)
+        if step <= 0 or step.numerator > MAX_NUMERATOR or step.denominator > MAX_DENOMINATOR:
+            raise InvalidParameter(
+                f"grid must be a number above zero with few digits, such as 0.01 for cents. Got {given!r} instead.",
+                parameter="grid",
+                value=given,
+            )
+        return cls(step.numerator, step.denominator)
+
+    @property
+    def most(self) -> int:
+        """Where values and sums end, in steps: what lies beyond counts as this."""
+        return LARGEST // self.numerator
+
+    def _inside(self, end: float) -> int:
+        return max(-self.most, min(int(end), self.most))
+
+    def steps(self, value: ir.Value, column: str, clip: object) -> ir.IntegerValue:
+        """The nearest step of each value; null where it is missing."""
+        kind, ends = value.type(), None if clip is None else checked_ends(clip)
+        if is_whole(kind) and self == Grid(1, 1) and (ends is None or all(end == int(end) for end in ends)):
+            low, high = (-self.most, self.most) if ends is None else (self._inside(end) for end in ends)
+            return clipped(as_integer(value, column), low, high)
+        number = as_double(value, column)
+        number = number if ends is None else clipped(number, *ends)
+        number = number if self.denominator == 1 else number * double_literal(self.denominator)
+        number = number if self.numerator == 1 else number / double_literal(self.numerator)
+        inside = clipped(number, -float(self.most), float(self.most))
+        return (inside + double_literal(0.5)).floor().cast("int64")
+
+    def total(self, steps: ir.Value) -> ir.NumericValue:
+        """Exact sums of steps in the column's own unit: whole numbers where the grid is whole, else the nearest
+        double of steps * numerator / denominator, whose numerator is exact."""
+        inside = clipped(steps, -self.most, self.most).cast("int64")
+        inside = inside if self.numerator == 1 else inside * self.numerator
+        return inside if self.denominator == 1 else inside.cast("float64") / double_literal(self.denominator)
+
+
+def comparable(value: ir.Value, shown: str) -> ir.Value:
+    """The value in a type whose equality and order are the same on every engine: there is one zero, and no NaN."""
+    kind = value.type()
+    if kind.is_floating():
+        number, zero = as_double(value, shown), double_literal(0.0)
+        return ibis.ifelse(number == zero, zero, number)
+    if kind.is_string() or kind.is_uuid():
+        return value.cast("string")
+    if kind.is_integer() or kind.is_decimal() or kind.is_boolean() or kind.is_date() or kind.is_timestamp():
+        return value
+    raise WrongType(
+        f'"{shown}" holds {type_name(kind)}, of which no value comes before another. Use numbers, text, dates, times '
+        "or truth values.",
+        parameter="column",
+        value=shown,
+    )
+
+
+def _with_mode(units: ir.Table, rows: ir.Table, name: str, unit: Sequence[str]) -> ir.Table:
+    """`units` with the most frequent value of the column; of several, the least. It has one row a unit, so the join
+    doubles none."""
+    known = rows.filter(rows[name].notnull())
+    counts = known.group_by([*unit, name]).aggregate(leastnoise_count=known.count())
+    order = ibis.window(group_by=list(unit), order_by=[ibis.desc("leastnoise_count"), name])
+    ranked = counts.mutate(leastnoise_rank=ibis.row_number().over(order))
+    first = ranked.filter(ranked["leastnoise_rank"] == 0)
+    first = first.select(**{f"{column}_": first[column] for column in unit}, **{name: first[name]})
+    joined = units.left_join(first, [units[column] == first[f"{column}_"] for column in unit])
+    return joined.drop(*(f"{column}_" for column in unit))
