@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -116,9 +116,8 @@ def _checked_table(data: Dataset) -> PrivateCheck:
     nameless = functools.reduce(operator.or_, [rows[column].isnull() for column in data.unit])
     missing = {f"missing in {column}": is_missing(rows[column]).sum() for column in rows.columns}
     words = _missing_words(rows, data.unit, data.unit)
-    found = _fetch(data, rows, {"rows": rows.count(), "rows without a unit": nameless.sum(), **words, **missing})
-    shown = {what: count for what, count in found.items() if count or what not in words}
-    return PrivateCheck(Frozen({**shown, **_unparsed(data)}))
+    found = _fetch(data, rows, {"rows": rows.count(), "rows without a unit": nameless.sum(), **words, **missing}, words)
+    return PrivateCheck(Frozen({**found, **_unparsed(data)}))
 
 
 def _missing_words(rows: ir.Table, names: Sequence[str], columns: Sequence[str]) -> dict[str, ir.Value]:
@@ -135,32 +134,29 @@ def _missing_words(rows: ir.Table, names: Sequence[str], columns: Sequence[str])
 def _checked(query: Query) -> PrivateCheck:
     named = query._named()
     words = _missing_words(named.rows, (*named.unit, *named.by), (*query.unit, *query.by))
-    given = _fetch(query._data, named.rows, {"rows": named.rows.count(), **_without_unit(query, named), **words})
-    given = {what: count for what, count in given.items() if count or what not in words}
+    units = zip(query.unit, named.unit, strict=True)
+    nameless = {f"rows with no {column}": named.rows[name].isnull().sum() for column, name in units}
     rows = named.rows.filter([named.rows[column].notnull() for column in named.unit])
     counts = {
         **_before_units(query._data),
-        **given,
+        **_fetch(query._data, named.rows, {"rows": named.rows.count(), **nameless, **words}, words),
         **_unparsed(query._data),
         **_values(query, replace(named, rows=rows)),
+        **_limited(query),
     }
-    coverage = {
-        column: _coverage(query._data, rows, named.by[number], axis)
-        for number, (column, axis) in enumerate(query._axes.items())
-    }
-    return PrivateCheck(Frozen({**counts, **_limited(query)}), Frozen(coverage))
+    axes = zip(query._axes.items(), named.by, strict=False)
+    coverage = {column: _coverage(query._data, rows, name, axis) for (column, axis), name in axes}
+    return PrivateCheck(Frozen(counts), Frozen(coverage))
 
 
-def _fetch(data: Dataset, rows: ir.Table, numbers: Mapping[str, ir.Value]) -> dict[str, int]:
-    """Numbers about rows, in one query."""
+def _fetch(
+    data: Dataset, rows: ir.Table, numbers: Mapping[str, ir.Value], unless_zero: Collection[str] = ()
+) -> dict[str, int]:
+    """Numbers about rows, in one query; of some, those alone that are not zero."""
     named = {f"n{place}": number.cast("int64") for place, number in enumerate(numbers.values())}
-    found = data.engine.fetch(rows.aggregate(**named))
-    return {what: int(found[name][0].as_py() or 0) for what, name in zip(numbers, named, strict=True)}
-
-
-def _without_unit(query: Query, named: NamedRows) -> dict[str, ir.Value]:
-    columns = zip(query.unit, named.unit, strict=True)
-    return {f"rows with no {column}": named.rows[name].isnull().sum() for column, name in columns}
+    found = data.engine.fetch(rows.aggregate(**named)).to_pylist()[0] if named else {}
+    counts = {what: int(found[name] or 0) for what, name in zip(numbers, named, strict=True)}
+    return {what: count for what, count in counts.items() if count or what not in unless_zero}
 
 
 def _before_units(data: Dataset) -> dict[str, int]:
@@ -182,8 +178,6 @@ def _unparsed(data: Dataset) -> dict[str, int]:
     value: they count as missing. Of all rows, before any condition."""
     source = data.source
     declared = {column: data.types[column] for column in typed_texts(source, data.types)}
-    if not declared:
-        return {}
     rows, decimal = without_words(source.rows, data.missing), source.layout.decimal or "."
     lost = {
         f"cells of {column} that are not written like {kind}": (
@@ -210,7 +204,7 @@ def _values(query: Query, named: NamedRows) -> dict[str, int]:
         value = as_double(rows[names[column]], column)
         numbers[f"values of {column} below {low:g}"] = (value < double_literal(low)).sum()
         numbers[f"values of {column} above {high:g}"] = (value > double_literal(high)).sum()
-    return _fetch(query._data, rows, numbers) if numbers else {}
+    return _fetch(query._data, rows, numbers)
 
 
 def _coverage(data: Dataset, rows: ir.Table, column: str, axis: Axis) -> Coverage:

@@ -121,9 +121,7 @@ class _Reader:
         if isinstance(inner, Literal) and inner.type is Type.INTEGER and isinstance(inner.value, int):
             return integer(-inner.value)
         if isinstance(inner, Literal) and isinstance(inner.value, float):
-            least = inner.value == 2.0**63 and tree.this.this == str(
-                2**63
-            )  # 2^63 itself is no 64-bit integer, -2^63 is
+            least = tree.this.this == str(2**63)  # which itself is no 64-bit integer, -2^63 is
             return integer(-(2**63)) if least else Literal(-inner.value, Type.REAL)
         return call("negate", inner)
 

@@ -186,12 +186,8 @@ def text(root: Node) -> str:
     """The expression in SQL; of a very long one only how long it is."""
     sizes: dict[int, int] = {}
     for node in parts(root):
-        shown = (
-            arguments(node)[:MAX_VALUES_WRITTEN]
-            if isinstance(node, Call) and node.function == "in"
-            else arguments(node)
-        )
-        sizes[id(node)] = min(MAX_PARTS_WRITTEN + 1, 1 + sum(sizes[id(part)] for part in shown))
+        most = MAX_VALUES_WRITTEN if isinstance(node, Call) and node.function == "in" else None
+        sizes[id(node)] = min(MAX_PARTS_WRITTEN + 1, 1 + sum(sizes[id(part)] for part in arguments(node)[:most]))
     if sizes[id(root)] > MAX_PARTS_WRITTEN:
         return f"an expression of more than {MAX_PARTS_WRITTEN} parts"
     return _write(root)[0]

@@ -27,72 +27,57 @@ import ibis
 import ibis.expr.types as ir
 import pyarrow as pa
 
+from leastnoise import domain
 from leastnoise._support.text import type_name
 from leastnoise.curator.engines.engine import builtin
 from leastnoise.curator.rows.columns import Type, derived_from_text
-from leastnoise.domain import (
-    Axis,
-    Cells,
-    Days,
-    Domain,
-    Edges,
-    Hours,
-    IntegerRange,
-    Keys,
-    Labelled,
-    Lattice,
-    OrNull,
-    OrOther,
-    Steps,
-    TreeLevel,
-)
 from leastnoise.domain.size_classes import MOST_ROWS
 from leastnoise.errors import BadDomain, Code, Example, WrongType
 
 MAX_EXACT_INTEGER = 2.0**53  # a double holds every integer up to here
 
 
-def place_rows(rows: ir.Table, domain: Domain, *, name: str) -> ir.Table:
+def place_rows(rows: ir.Table, bins: domain.Domain, *, name: str) -> ir.Table:
     """`rows` with the bin's index in a new column `name`; rows outside the domain are gone."""
-    if domain.size >= 2**62:
-        raise BadDomain(f"a query may have 2^62 bins, this domain has {domain.size:.3g}. Use coarser keys.")
+    if bins.size >= 2**62:
+        raise BadDomain(f"a query may have 2^62 bins, this domain has {bins.size:.3g}. Use coarser keys.")
     total: ir.Value = ibis.literal(0, "int64")
-    for number, (column, axis) in enumerate(zip(domain.names, domain.axes, strict=True)):
+    for number, (column, axis) in enumerate(zip(bins.names, bins.axes, strict=True)):
         rows = place(axis, rows, column, f"{name}_{number}")
         rows = rows.filter(rows[f"{name}_{number}"].notnull())
         part = rows[f"{name}_{number}"]
         total = part if number == 0 else rows[name] * axis.size + part
         rows = rows.mutate(**{name: total})
-    return rows if domain.axes else rows.mutate(**{name: total})
+    return rows if bins.axes else rows.mutate(**{name: total})
 
 
 @singledispatch
-def place(axis: Axis, rows: ir.Table, column: str, name: str) -> ir.Table:
+def place(axis: domain.Axis, rows: ir.Table, column: str, name: str) -> ir.Table:
     """`rows` with the position of `column` on the axis in a new column `name`, null where it is outside."""
     raise TypeError(f"no engine knows the axis {type(axis).__name__}")
 
 
-@place.register(OrNull)
-def _(axis: OrNull, rows: ir.Table, column: str, name: str) -> ir.Table:
+@place.register(domain.OrNull)
+def _(axis: domain.OrNull, rows: ir.Table, column: str, name: str) -> ir.Table:
     rows = place(axis.axis, rows, column, name)
     null = is_missing(rows[column])
     return rows.mutate(**{name: ibis.ifelse(null, ibis.literal(axis.axis.size, "int64"), rows[name])})
 
 
-@place.register(OrOther)
-def _(axis: OrOther, rows: ir.Table, column: str, name: str) -> ir.Table:
+@place.register(domain.OrOther)
+def _(axis: domain.OrOther, rows: ir.Table, column: str, name: str) -> ir.Table:
     """Every axis places a value outside it, and a null, at null: those are the others."""
     rows = place(axis.axis, rows, column, name)
     return rows.mutate(**{name: ibis.ifelse(rows[name].isnull(), ibis.literal(axis.axis.size, "int64"), rows[name])})
 
 
-@place.register(Labelled)
-def _(axis: Labelled, rows: ir.Table, column: str, name: str) -> ir.Table:
+@place.register(domain.Labelled)
+def _(axis: domain.Labelled, rows: ir.Table, column: str, name: str) -> ir.Table:
     return place(axis.axis, rows, column, name)
 
 
-@place.register(IntegerRange)
-def _(axis: IntegerRange, rows: ir.Table, column: str, name: str) -> ir.Table:
+@place.register(domain.IntegerRange)
+def _(axis: domain.IntegerRange, rows: ir.Table, column: str, name: str) -> ir.Table:
     value = as_integer(rows[column], column)
     inside = value.between(axis.start, axis.stop - 1)
     rows = rows.mutate(**{name: ibis.ifelse(inside, value, ibis.null("int64")) - axis.start})
@@ -106,17 +91,17 @@ def _(axis: IntegerRange, rows: ir.Table, column: str, name: str) -> ir.Table:
     return rows.mutate(**{name: (exact.cast("float64") / float(axis.step)).floor().cast("int64")})
 
 
-@place.register(Keys)
-def _(axis: Keys, rows: ir.Table, column: str, name: str) -> ir.Table:
+@place.register(domain.Keys)
+def _(axis: domain.Keys, rows: ir.Table, column: str, name: str) -> ir.Table:
     return _of_listed(axis, range(axis.size), rows, column, name)
 
 
-@place.register(TreeLevel)
-def _(axis: TreeLevel, rows: ir.Table, column: str, name: str) -> ir.Table:
+@place.register(domain.TreeLevel)
+def _(axis: domain.TreeLevel, rows: ir.Table, column: str, name: str) -> ir.Table:
     return _of_listed(axis.tree.leaves, axis.positions, rows, column, name)
 
 
-def _of_listed(keys: Keys, positions: Any, rows: ir.Table, column: str, name: str) -> ir.Table:
+def _of_listed(keys: domain.Keys, positions: Any, rows: ir.Table, column: str, name: str) -> ir.Table:
     """A join with the table of keys and their positions; each key once, so no row is doubled."""
     left, values = _comparable(keys, rows[column], column)
     join = f"{name}_key"
@@ -126,7 +111,7 @@ def _of_listed(keys: Keys, positions: Any, rows: ir.Table, column: str, name: st
     return joined.drop(join, f"{name}_left")
 
 
-def _comparable(axis: Keys, value: ir.Value, column: str) -> tuple[ir.Value, list[Any]]:
+def _comparable(axis: domain.Keys, value: ir.Value, column: str) -> tuple[ir.Value, list[Any]]:
     """The column and the keys in one type whose equality is the same on every engine: 64-bit integers or
     text."""
     first, kind, keys = axis.values[0], value.type(), list(axis.values)
@@ -144,8 +129,8 @@ def _comparable(axis: Keys, value: ir.Value, column: str) -> tuple[ir.Value, lis
     return as_integer(value, column), keys
 
 
-@place.register(Edges)
-def _(axis: Edges, rows: ir.Table, column: str, name: str) -> ir.Table:
+@place.register(domain.Edges)
+def _(axis: domain.Edges, rows: ir.Table, column: str, name: str) -> ir.Table:
     value = as_double(rows[column], column)
     rows = rows.mutate(**{name: value})
     number = rows[name]
@@ -154,8 +139,8 @@ def _(axis: Edges, rows: ir.Table, column: str, name: str) -> ir.Table:
     return rows.mutate(**{name: ibis.ifelse(inside, found, ibis.null("int64"))})
 
 
-@place.register(Steps)
-def _(axis: Steps, rows: ir.Table, column: str, name: str) -> ir.Table:
+@place.register(domain.Steps)
+def _(axis: domain.Steps, rows: ir.Table, column: str, name: str) -> ir.Table:
     rows = rows.mutate(**{name: clipped(as_double(rows[column], column), axis.low, axis.high)})
     steps = ((rows[name] - double_literal(axis.low)) * double_literal(axis.scale)).floor()
     rows = rows.mutate(**{name: steps.cast("int64")})
@@ -163,14 +148,14 @@ def _(axis: Steps, rows: ir.Table, column: str, name: str) -> ir.Table:
     return rows.mutate(**{name: ibis.ifelse(rows[name] >= axis.bins, axis.bins - 1, rows[name])})
 
 
-@place.register(Days)
-def _(axis: Days, rows: ir.Table, column: str, name: str) -> ir.Table:
+@place.register(domain.Days)
+def _(axis: domain.Days, rows: ir.Table, column: str, name: str) -> ir.Table:
     rows = rows.mutate(**{name: epoch_days(rows[column], column) - axis.first})
     return rows.mutate(**{name: _below(rows[name], axis.size)})
 
 
-@place.register(Hours)
-def _(axis: Hours, rows: ir.Table, column: str, name: str) -> ir.Table:
+@place.register(domain.Hours)
+def _(axis: domain.Hours, rows: ir.Table, column: str, name: str) -> ir.Table:
     kind = rows[column].type()
     if not kind.is_timestamp():
         raise wrong_type(column, kind, "hours are found in timestamps", declare=Type.TIMESTAMP)
@@ -179,8 +164,8 @@ def _(axis: Hours, rows: ir.Table, column: str, name: str) -> ir.Table:
     return rows.mutate(**{name: _below(rows[name], axis.size)})
 
 
-@place.register(Cells)
-def _(axis: Cells, rows: ir.Table, column: str, name: str) -> ir.Table:
+@place.register(domain.Cells)
+def _(axis: domain.Cells, rows: ir.Table, column: str, name: str) -> ir.Table:
     rows = rows.mutate(**{f"{name}_cell": as_integer(rows[column], column)})
     cell = rows[f"{name}_cell"]
     rows = rows.mutate(
@@ -194,7 +179,7 @@ def _(axis: Cells, rows: ir.Table, column: str, name: str) -> ir.Table:
     return rows.mutate(**{name: inside}).drop(f"{name}_cell", f"{name}_x", f"{name}_y")
 
 
-def lattice_cell(rows: ir.Table, lattice: Lattice) -> ir.IntegerValue:
+def lattice_cell(rows: ir.Table, lattice: domain.Lattice) -> ir.IntegerValue:
     """The cell of each row; null where a coordinate is missing or beyond 2^30 steps."""
     column = _floor_within(as_double(rows[lattice.x], lattice.x) / double_literal(lattice.step), 2.0**30)
     row = _floor_within(as_double(rows[lattice.y], lattice.y) / double_literal(lattice.step), 2.0**30)
