@@ -10,13 +10,6 @@ import leastnoise as ln
 from command_line import run
 
 
-@pytest.mark.parametrize("command", [[], ["sigma"], ["epsilon"], ["delta"], ["plan"], ["compare"], ["demo"]])
-def test_help_is_there(command: list[str]) -> None:
-    done = run(*command, "--help")
-    assert done.returncode == 0
-    assert "Usage" in done.stdout
-
-
 @pytest.mark.slow
 def test_version_and_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

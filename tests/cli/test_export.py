@@ -1,6 +1,5 @@
 """`leastnoise export`: a saved release in, files for spreadsheets out."""
 
-import json
 from pathlib import Path
 
 import openpyxl
@@ -59,11 +58,6 @@ def test_a_set_becomes_a_folder_or_a_workbook(many: Path) -> None:
     assert len(openpyxl.load_workbook(many.with_name("tables.xlsx")).sheetnames) == 5
     with pytest.raises(errors.BadOutput, match="folder"):
         run(many, "-o", many.with_name("tables.csv"))
-
-
-def test_what_is_printed_for_programs(one: Path) -> None:
-    printed = CliRunner().invoke(app, ["export", str(one), "-o", str(one.with_name("n.csv")), "--json"]).output
-    assert json.loads(printed) == {"output": str(one.with_name("n.csv"))}
 
 
 def test_a_job_writes_them_too(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -50,15 +49,6 @@ def test_a_second_run_neither_pays_nor_draws_and_says_so(desk: Path) -> None:
     assert loaded.domain.names == ("district", "sex")
     assert json.loads(done("--json"))["new"] is False
     assert done("--quiet") == ""
-
-
-def test_the_release_is_that_of_the_question_in_python(desk: Path) -> None:
-    done()
-    table = ln.table("register.parquet", unit="person", name="register")
-    query = table.histogram("district", "sex", keys=ln.domain.read("keys.toml"), max_rows=1)
-    made, expected = ln.load(OUT), query.expect(budget=ln.Budget.open("city.ledger"), share=Decimal("0.05"))
-    assert (made.query, made.sigma, made.guarantee) == (query.describe(), expected.sigma, expected.guarantee)
-    assert made.domain == query.domain
 
 
 def test_another_month_is_another_release_on_the_same_page(desk: Path) -> None:
@@ -126,20 +116,6 @@ def test_every_kind_of_question(desk: Path, kind: str) -> None:
     assert "Nothing was read" in done()
     assert debits() == 1
     assert ln.load(OUT).query is not None
-
-
-def test_tables_of_two_columns_as_in_python(desk: Path) -> None:
-    edit('kind = "histogram"\nby = ["district", "sex"]\n', 'kind = "crosstabs"\nways = [2]\nother = true\n')
-    edit('keys = "keys.toml"', 'keys = "few.toml"')
-    Path("few.toml").write_text('sex = ["female"]\nage = { edges = [0, 18, 67] }\njob = ["care", "health"]\n')
-    done()
-    table = ln.table("register.parquet", unit="person", name="register")
-    query = table.crosstabs(keys=ln.domain.read("few.toml"), ways=(2,), other=True, max_rows=1)
-    assert ln.load(OUT).query == query.describe()
-    edit("[output]\n", '[output]\npage = "page.html"\nestimate = "e.parquet"\n')
-    done()
-    assert "<title>" in Path("page.html").read_text()
-    assert ln.load("e.parquet").id == ln.load(OUT).id
 
 
 def test_an_estimate_is_written_too_and_only_where_there_is_one(desk: Path) -> None:

@@ -63,14 +63,6 @@ def test_expect_says_what_python_says_and_leaves_nothing_behind(here: Path, comm
     assert sorted(path.name for path in here.iterdir()) == before
 
 
-def test_expect_of_a_count_is_query_expect(here: Path) -> None:
-    expected = ln.table("trips.parquet", unit="taxi").count(max_rows=2).expect(epsilon=1, delta=1e-6)
-    asked = ["count", "trips.parquet", "--unit", "taxi", *TABLES["count"], *ASK, "--expect"]
-    assert run(*asked)[1].splitlines()[:-1] == str(expected).splitlines()
-    facts = json.loads(run(*asked, "--json")[1])
-    assert (facts["sigma"], facts["std"], facts["half_width"]) == (expected.sigma, expected.std, expected.half_width)
-
-
 def test_expect_of_a_vector_does_not_open_its_file(here: Path) -> None:
     Path("n.csv").write_bytes(b"\xff\x00no table")
     asked = ["release", "n.csv", "--column", "n", "--sensitivity", "1", *ASK, "--expect"]
@@ -89,13 +81,6 @@ def test_expect_of_a_vector_does_not_open_its_file(here: Path) -> None:
     code, out, _ = run(*laplace, "--l1-sensitivity", "1", "--expect")
     assert code == 0
     assert "Laplace noise" in out
-
-
-def test_expect_refuses_what_release_would_refuse(here: Path) -> None:
-    asked = ["count", "trips.parquet", "--unit", "taxi", "--max-rows", "1", "--expect"]
-    for mistake in (["--epsilon", "-1", "--delta", "1e-6"], [], ["--share", "0.1"], [*ASK, "--where", "nothing > 1"]):
-        code, out, err = run(*asked, *mistake)
-        assert (code, out) == (2, ""), err
 
 
 def test_without_expect_an_output_is_needed(here: Path) -> None:

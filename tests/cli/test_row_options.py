@@ -42,54 +42,6 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("zones.geojson").write_text(json.dumps(ZONES))
 
 
-def asked(*words: str) -> str:
-    """The question of the file that the command wrote."""
-    code, _, err = run(*words, "trips.parquet", "--unit", "taxi", *PRIVACY, "-o", "out.parquet", "--again")
-    assert code == 0, err
-    made = ln.load("out.parquet")
-    assert made.provenance.query is not None
-    return made.provenance.query
-
-
-def trips() -> ln.Table:
-    return ln.table("trips.parquet", unit="taxi")
-
-
-def test_a_row_for_each_unit() -> None:
-    made = (
-        trips()
-        .where("fare > 1.0")
-        .per_unit(trips=ln.stats.count(), spent=ln.stats.sum("fare", grid=0.01), home=ln.stats.mode("zone_id"))
-    )
-    words = ["--where", "fare > 1.0", "--per-unit", "trips=count", "--per-unit", "spent=sum:fare:0.01"]
-    words += ["--per-unit", "home=mode:zone_id", "--having", "trips > 1"]
-    expected = made.where("trips > 1").histogram("trips", keys=range(5)).describe()
-    assert asked("histogram", *words, "--by", "trips", "--keys", "0:5") == expected
-    assert asked("count", *words) == made.where("trips > 1").count().describe()
-
-
-def test_columns_joined_in_derived_and_on_a_map() -> None:
-    made = (
-        trips()
-        .join_public("zones.csv", on={"zone_id": "key"})
-        .within("zones.geojson", lon="lon", lat="lat", key="name", name="area")
-        .derive(dear="fare > 2.5")
-    )
-    words = ["--join", "zones.csv:zone_id=key", "--within", "area=zones.geojson:name,lon,lat"]
-    words += ["--derive", "dear=fare > 2.5", "--max-rows", "2"]
-    expected = made.histogram("borough", "area", keys=[["Queens", "Bronx"], ["west", "east"]], max_rows=2).describe()
-    by = ["--by", "borough", "--by", "area", "--keys", "Queens,Bronx", "--keys", "west,east"]
-    assert asked("histogram", *words, *by) == expected
-
-
-def test_cells_of_a_lattice() -> None:
-    cells = ln.lattice("lon", "lat", 0.5)
-    made = trips().derive(cell=cells).histogram("cell", keys=cells.box(x=(0, 2), y=(0, 1)), max_rows=2)
-    words = ["--lattice", "cell=lon,lat,0.5", "--by", "cell", "--max-rows", "2"]
-    assert asked("histogram", *words, "--keys", "box:0,2,0,1") == made.describe()
-    assert ln.load("out.parquet").domain == made.domain
-
-
 JOB = """\
 [table]
 source = "trips.parquet"

@@ -224,20 +224,3 @@ def test_a_public_table_without_the_key_for_all_others_is_refused_with_what_to_a
     said = refused("denoise", "set.parquet", "--known", "sex=few.csv:people", "-o", "e.parquet")
     assert "has no value for 'missing or other'" in said
     assert "say 0 if there are none" in said
-
-
-def test_a_job_says_it_as_the_command_line_does() -> None:
-    job = (
-        'keys = "keys.toml"\n[table]\nsource = "people.parquet"\nunit = "person"\n[ask]\nkind = "crosstabs"\n'
-        'ways = 1\nmax_rows = 1\n{other}[privacy]\nepsilon = 1\ndelta = 1e-6\n[output]\nrelease = "job.parquet"\n'
-    )
-    said = {"": (), "other = true\n": ("--other",), "other = false\n": ("--no-other",)}
-    said['other = "no answer"\n'] = ("--other-label", "no answer")
-    for line, typed in said.items():
-        Path("job.toml").write_text(job.format(other=line))
-        asked, same = (
-            done(*words).splitlines()[:-1] for words in (("run", "job.toml", "--expect"), (*ASK, *PRIVACY, *typed))
-        )
-        assert [word for word in asked if word in same] == same
-    Path("job.toml").write_text(job.format(other="other = 3\n"))
-    assert "true, false, or a label" in refused("run", "job.toml", "--expect")

@@ -21,29 +21,6 @@ TYPED = [
     *("--stat", "age=mean:age:0:100", "--stat", "old=rate:age > 66", "--epsilon", "1", "--delta", "1e-6"),
     *("--stat", "per_year=ratio:income:0:100000:age:1:100"),
 ]
-JOB = """
-[table]
-source = "people.parquet"
-unit = "person"
-
-[keys]
-sex = ["female", "male"]
-
-[ask]
-kind = "summarize"
-by = "sex"
-statistics = { n = "count", age = "mean:age:0:100", old = "rate:age > 66", per_year = "ratio:income:0:1e5:age:1:100" }
-weights = { n = 2.5 }
-max_rows = 1
-
-[privacy]
-epsilon = 1
-delta = 1e-6
-
-[output]
-release = "job.parquet"
-page = "job.html"
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -76,23 +53,6 @@ def test_a_summary_from_file_to_page() -> None:
     assert titles("page.html") == ["n", "age", "old", "per_year"]
     facts = json.loads(done("summarize", "people.parquet", *TYPED, "-o", "s.parquet", "--json"))
     assert facts["rows"][0]["sex"] == "female"
-
-
-def test_what_to_expect_is_free() -> None:
-    out = done("summarize", "people.parquet", *TYPED, "--expect")
-    assert "Nothing was read" in out
-    assert not Path("r.parquet").exists()
-    facts = json.loads(done("summarize", "people.parquet", *TYPED, "--expect", "--json"))
-    assert [line["name"] for line in facts["statistics"]] == ["n", "age", "old", "per_year"]
-
-
-def test_a_job_asks_the_same() -> None:
-    Path("job.toml").write_text(JOB)
-    done("run", "job.toml")
-    made = ln.load("job.parquet")
-    assert [figure.weight for figure in made.figures] == [2.5, 1.0, 1.0, 1.0]
-    assert made["per_year"].names == ("income", "age")
-    assert titles("job.html") == ["n", "age", "old", "per_year"]
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -41,24 +39,6 @@ def test_the_command_line_pays(tmp_path: Path) -> None:
         run("release", str(tmp_path / "v.npy"), "--sensitivity", "1", "--share", "0.2", "-o", f"{out}2").returncode == 0
     )
     assert len(ln.Budget.open(tmp_path / "b").history()) == 2
-
-
-def test_the_command_line_on_real_trips(data: Path, tmp_path: Path) -> None:
-    out = str(tmp_path / "map.parquet")
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "leastnoise", "histogram", str(data / "taxi" / "trips_2013-01-01_00h.parquet")),
-            *("--by", "pickup_node", "--keys", f"{data / 'taxi' / 'nodes.parquet'}:id", "--unit", "taxi_id"),
-            *("--where", "pickup_time < '2013-01-01 01:00'", "--max-rows", "5", "--max-per-bin", "1"),
-            *("--epsilon", "0.5", "--delta", "1e-6", "-o", out, "--json"),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["mechanism"] == "laplace"
-    assert ln.load(out).to_pandas().shape == (3874, 4)
 
 
 @pytest.mark.parametrize(

@@ -60,22 +60,6 @@ def test_a_share_of_a_budget_that_protects_nobody_is_refused_and_not_paid() -> N
 
 
 @pytest.mark.parametrize("command", [COUNT, VECTOR], ids=["table", "vector"])
-def test_expect_refuses_a_promise_that_protects_nobody_as_the_release_does(command: list[str]) -> None:
-    expected, real = run(*command, *NOBODY, "--expect"), run(*command, *NOBODY)
-    assert expected == real
-    assert expected[0] == 2
-
-
-def test_expect_says_the_band() -> None:
-    code, out, _ = run(*COUNT, *NOBODY, "--force", "--expect")
-    assert code == 0
-    assert "protects nobody in practice" in out
-    facts = json.loads(run(*COUNT, *NOBODY, "--force", "--expect", "--json")[1])
-    assert facts["band"] == "protects nobody in practice"
-    assert facts["left_out"][0] == {"kind": "max_rows", "columns": [], "numbers": [1], "text": None}
-
-
-@pytest.mark.parametrize("command", [COUNT, VECTOR], ids=["table", "vector"])
 def test_programs_are_told_how_strong_a_promise_is_and_what_is_left_out(command: list[str]) -> None:
     told = json.loads(run(*command, *NOBODY, "--force", "--json")[1])
     assert told["band"] == "protects nobody in practice"

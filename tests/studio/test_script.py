@@ -100,6 +100,7 @@ KEYS: dict[str, tuple[str, str]] = {
     "labels in a file": ("district", '{ file = "places.csv", column = "district", labels = "shown" }'),
     "labels of edges": ("age", '{ edges = [0, 18, 99], labels = ["young", "old"] }'),
     "other": ("district", '{ keys = ["Harbour"], other = true }'),
+    "other, called otherwise": ("sex", '{ ordered = ["F", "M"], other = "unknown" }'),
     "box": ("cell", "{ box = [0, 50, 0, 90000] }"),
 }
 ROWS = {

@@ -5,16 +5,16 @@ Everything public (parameters, columns, the output path) is checked before any r
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import typer
 
 from leastnoise import errors
-from leastnoise.cli.options import HELP, option
+from leastnoise.cli.options import by_name, own_parameters, with_options
 from leastnoise.cli.output import Answer, printed, showing, written
 from leastnoise.cli.shown import facts_of, in_brief, numbers, promise_facts
 from leastnoise.jobs.fields import FLAG, FLAG_OR_LABEL, LIMITS, SECTIONS, TEXTS, Field, missing
@@ -29,14 +29,7 @@ KEYS = Field(
     "a,b,c, or box:7,9,47,48 (cells of a --lattice, west to east, south to north); or one keys.toml for all.",
     "keys.toml", why="Which keys may columns have? They are public, never read off the data.",
 )  # fmt: skip
-_OUTPUT: Mapping[str, tuple[Any, Any]] = {
-    "output": (
-        str | None,
-        typer.Option("--output", "-o", help="The Parquet file to write; needed without --expect. See --again."),
-    ),
-    "again": (bool, typer.Option("--again", help="Pay for a new release although one is there, and replace it.")),
-    "expect": (bool, typer.Option("--expect", help=HELP["expect"])),
-}
+_OUTPUT = {"output": str | None, "again": bool, "expect": bool}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +102,8 @@ def _command(question: Question) -> Callable[..., None]:
     ask.__doc__ = f"{question.sentence}\n\nExample: [bold]leastnoise {_name(question)} {question.example}[/bold]"
     needed = question.needs + (("keys",) if question.keys == "all" else ())
     of_question = [*question.fields.values(), *([] if question.keys == "none" else [KEYS])]
-    options = {name: (bool, typer.Option(f"--{name}", help=each.sentence)) for name, each in asked_by.items()}
-    return printed(
-        typed_by(ask, {"table": TABLE, "ask": of_question, "privacy": PRIVACY}, needs=needed, options=options)
-    )
+    flags = {name: each.sentence for name, each in asked_by.items()}
+    return printed(typed_by(ask, {"table": TABLE, "ask": of_question, "privacy": PRIVACY}, needs=needed, flags=flags))
 
 
 def typed_by(
@@ -120,28 +111,27 @@ def typed_by(
     sections: Mapping[str, Sequence[Field]],
     *,
     needs: Sequence[str] = (),
-    options: Mapping[str, tuple[Any, Any]] | None = None,
+    flags: Mapping[str, str] = MappingProxyType({}),
     writes: bool = True,
 ) -> Callable[..., Any]:
     """The command with an option for each of these fields, as typer reads it: it gets them as one `Typed`, and what
-    else its signature and `options` declare. writes: it makes a release, and has the options of one."""
-    own = [each for each in inspect.signature(command, eval_str=True).parameters.values() if each.name != "typed"]
-    declared = [
+    else it declares. flags: options that are typed or not, and their help. writes: it makes a release, and has the
+    options of one."""
+    made = _OUTPUT if writes else {}
+    parameters = [
         parameter
         for section, listed in sections.items()
         for field in listed
         for parameter in _parameters(field, section, needed=field.name in ("unit", *needs))
     ]
-    panel = {**(options or {}), **(_OUTPUT if writes else {})}
-    parameters = [
-        *declared,
-        *(option(command.__name__, each) for each in own if each.kind is not each.VAR_KEYWORD),
-        *(_parameter(name, kind, look) for name, (kind, look) in panel.items()),
+    parameters += [
+        each for each in own_parameters(command) if each.name != "typed" and each.kind is not each.VAR_KEYWORD
     ]
+    parameters += [_annotated(name, bool, typer.Option(f"--{name}", help=text)) for name, text in flags.items()]
+    parameters += [by_name(name, kind) for name, kind in made.items()]
 
-    @functools.wraps(command)
     def called(**given: Any) -> Any:
-        output = {name: given.pop(name) for name in (_OUTPUT if writes else ())}
+        output = {name: given.pop(name) for name in made}
         if writes and output["output"] is None and not output["expect"]:
             raise errors.MissingParameter(
                 "Where should the release be written? (Or what should be expected of it, which is free?)",
@@ -155,10 +145,7 @@ def typed_by(
         typed = Typed(found, keys, again=output.get("again", False), expect=output.get("expect", False))
         return command(typed, **given)
 
-    del called.__wrapped__  # its signature is not this one's
-    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    called.__annotations__ = {each.name: each.annotation for each in parameters}
-    return called
+    return with_options(command, parameters, called)
 
 
 def _parameters(field: Field, section: str, *, needed: bool) -> Iterator[inspect.Parameter]:
@@ -174,18 +161,17 @@ def _parameters(field: Field, section: str, *, needed: bool) -> Iterator[inspect
     }
     if field.kind in (FLAG, FLAG_OR_LABEL):
         words = field.option or f"{field.flag}/--no-{field.name}"
-        yield _parameter(field.name, bool | None, typer.Option(words, **look))
+        yield _annotated(field.name, bool | None, typer.Option(words, **look))
         if field.kind is FLAG_OR_LABEL:
             look["help"] = "What that key is called."
-            yield _parameter(f"{field.name}_label", str | None, typer.Option(f"{field.flag}-label", **look))
+            yield _annotated(f"{field.name}_label", str | None, typer.Option(f"{field.flag}-label", **look))
         return
     kind: Any = list[str] if field.kind.several else str
-    yield _parameter(field.name, kind | None, typer.Option(field.flag, metavar=field.kind.metavar, **look))
+    yield _annotated(field.name, kind | None, typer.Option(field.flag, metavar=field.kind.metavar, **look))
 
 
-def _parameter(name: str, kind: Any, look: Any) -> inspect.Parameter:
-    default = False if kind is bool else None
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, look])
+def _annotated(name: str, kind: Any, look: Any) -> inspect.Parameter:
+    return by_name(name, kind).replace(annotation=Annotated[kind, look])
 
 
 def _read(listed: Sequence[Field], given: dict[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,9 @@ A command is written as Python: what stands before the `*` is typed by position,
 
 from __future__ import annotations
 
+import functools
 import inspect
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, get_origin
 
 import typer
@@ -39,8 +41,6 @@ HELP = {
     "keys known": "Public keys of a column: month=1:13, zone=zones.csv:zone_id, sex=f,m. Others are left open.",
     # what was released
     "release": "A file that `save` wrote, or the command line.",
-    "graph": "Which bins are near: path, cycle, grid, or a Parquet file of edges (u, v) between keys.",
-    "nodes": "The nodes of such a graph: a Parquet file with id, lon, lat, which make a map.",
     "denoise output": "Where the estimate goes (Parquet).",
     "along": "The axes along which bins are alike, with commas; none for none. Default: all with an order.",
     "known": "A public table that a set of tables shall agree with, district=totals.csv:people: columns of keys, a "
@@ -49,7 +49,6 @@ HELP = {
     "method": "auto, james_stein, soft_threshold, empirical_bayes, ...",
     "report output": "The page. Default: beside the file.",
     "zones": "Zones of a map: zones.geojson:name, or without name by their ids.",
-    "title": "The page's heading.",
     "table_by": "One table of a set, by its columns: age,sex.",
     "export output": "A .csv or .xlsx file; of a set of tables a folder, or .xlsx.",
     "denoised": "Denoise first, and write that beside.",
@@ -83,19 +82,47 @@ HELP = {
     "date": "The day that {date:...} in the job stands for, as 2026-10-31; default: today.",
     "run again": "Release although it was done or begun before: pay again, and draw again.",
     "expect": "A rehearsal: refuse what would be refused, else say what to expect. Nothing is read or paid.",
+    # what makes a release
+    "output": "The Parquet file to write; needed without --expect. See --again.",
+    "again": "Pay for a new release although one is there, and replace it.",
     # every command
     "json": "One JSON object on standard output, for programs.",
     "quiet": "Print nothing when all went well.",
 }
 _SHORT = {"output": "-o", "quiet": "-q", "n": "-n"}
+_FIELDS = {name: field for section in ("output", "privacy") for name, field in SECTIONS[section].items()}
 
 
-def option(command: str, parameter: inspect.Parameter) -> inspect.Parameter:
+def with_options(
+    command: Callable[..., Any], parameters: Sequence[inspect.Parameter], called: Callable[..., Any]
+) -> Callable[..., Any]:
+    """What is called in place of a command, with these parameters as typer reads them."""
+    made = [_option(command.__name__, each) for each in parameters]
+    functools.update_wrapper(called, command)
+    del called.__wrapped__  # type: ignore[attr-defined]  # its signature is not this one's
+    called.__signature__ = inspect.Signature(made)  # type: ignore[attr-defined]
+    called.__annotations__ = {each.name: each.annotation for each in made}
+    return called
+
+
+def own_parameters(command: Callable[..., Any]) -> list[inspect.Parameter]:
+    """What a command declares."""
+    return list(inspect.signature(command, eval_str=True).parameters.values())
+
+
+def by_name(name: str, kind: Any) -> inspect.Parameter:
+    """An option that need not be typed."""
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=False if kind is bool else None, annotation=kind
+    )
+
+
+def _option(command: str, parameter: inspect.Parameter) -> inspect.Parameter:
     """A parameter of a command as typer reads it; one that is annotated for typer is as it is."""
     if get_origin(parameter.annotation) is Annotated:
         return parameter.replace(kind=parameter.KEYWORD_ONLY)
     name = parameter.name
-    text = HELP.get(f"{command} {name}") or HELP.get(name) or SECTIONS["privacy"][name].help
+    text = HELP.get(f"{command} {name}") or HELP.get(name) or _FIELDS[name].help
     look: Any = typer.Argument(help=text)
     if parameter.kind is parameter.KEYWORD_ONLY:
         names = [f"--{name.replace('_', '-')}", *([_SHORT[name]] if name in _SHORT else [])]

@@ -13,8 +13,6 @@ A command returns an `Answer`, and `printed` prints it. Exit codes, the same for
 
 from __future__ import annotations
 
-import functools
-import inspect
 import json
 import math
 import traceback
@@ -30,9 +28,9 @@ from rich.console import Console
 
 from leastnoise import errors
 from leastnoise._support.text import printable as without_controls
-from leastnoise.cli.options import option
+from leastnoise.cli.options import by_name, own_parameters, with_options
 from leastnoise.jobs.fields import SECTIONS
-from leastnoise.jobs.running import saved
+from leastnoise.jobs.running import SYSTEM, saved
 from leastnoise.jobs.wording import in_options
 
 PRIVATE = 4  # the exit code of what must not be published
@@ -64,14 +62,7 @@ def written(path: object) -> Line:
 
 def printed(command: Callable[..., Answer]) -> Callable[..., None]:
     """The command with --json and --quiet, as typer reads it."""
-    own = inspect.signature(command, eval_str=True).parameters.values()
-    added = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=bool)
-        for name in ("json", "quiet")
-    ]
-    parameters = [option(command.__name__, each) for each in (*own, *added)]
 
-    @functools.wraps(command)
     def called(json: bool, quiet: bool, **typed: Any) -> None:
         with _notes():
             answer = command(**typed)
@@ -79,10 +70,7 @@ def printed(command: Callable[..., Answer]) -> Callable[..., None]:
             with nullcontext() if answer.saved is None else showing(answer.saved):
                 _show(answer, as_json=json)
 
-    del called.__wrapped__  # its signature is not this one's
-    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    called.__annotations__ = {each.name: each.annotation for each in parameters}
-    return called
+    return with_options(command, [*own_parameters(command), by_name("json", bool), by_name("quiet", bool)], called)
 
 
 def showing(path: str) -> Any:
@@ -167,7 +155,7 @@ def explain(problem: BaseException) -> str:
     if isinstance(problem, MemoryError):
         return "there is not enough memory for this. Nothing was written. Ask for fewer bins, or use a larger machine."
     if isinstance(problem, OSError):
-        return "the system refused to read or write. Look for a full disk, or a pipe that was closed."
+        return SYSTEM
     where = ""
     for frame, line in traceback.walk_tb(problem.__traceback__):  # the last of ours: typer's lie between main and it
         module = str(frame.f_globals.get("__name__"))

@@ -14,14 +14,14 @@ from rich.console import Console
 from rich.table import Table as PrintedTable
 
 from leastnoise import errors
-from leastnoise._support.text import rounded
 from leastnoise.cli.ask import KEYS, PRIVACY, TABLE, Typed, expected, typed_by
 from leastnoise.cli.output import PRIVATE, Answer, Line, printed, show, showing, written
 from leastnoise.cli.shown import MAX_ROWS_SHOWN, in_brief
 from leastnoise.jobs.fields import LIMITS, PAIR, SECTIONS, Field, missing
 from leastnoise.jobs.keys import parse_keys
+from leastnoise.jobs.proposed_limits import around
 from leastnoise.jobs.questions import QUESTIONS
-from leastnoise.jobs.running import Done, open_table, request_of
+from leastnoise.jobs.running import Done, limits_question, open_table, request_of
 
 if TYPE_CHECKING:
     from leastnoise.curator.queries.query import Query
@@ -62,14 +62,10 @@ def suggest_limits(
     Example: [bold]leastnoise suggest-limits trips.parquet --unit taxi --by junction --keys nodes.parquet:id --budget
     city.ledger --share 0.05 -o limits.parquet[/bold]
     """
-    from leastnoise.curator.queries.suggestions import limit_question
-
     job = typed.job(kind="histogram" if "by" in typed.sections["ask"] else "count")
-    table = open_table(job)
-    asked: dict[str, Any] = {"keys": None, "nulls": "drop", **job.arguments(table)}
-    asked |= {"for_epsilon": for_epsilon, "for_delta": for_delta, "for_share": for_share}
-    by, request = asked.pop("by", []), request_of(job, ("auto", "gaussian", "laplace"))
-    found = typed.run(job, limit_question(table._data, by, request=request, **asked))
+    request = request_of(job, ("auto", "gaussian", "laplace"))
+    later = {"for_epsilon": for_epsilon, "for_delta": for_delta, "for_share": for_share}
+    found = typed.run(job, limits_question(job, request, **later))
     return _limits_shown(found.release, typed.path) if isinstance(found, Done) else expected(found)
 
 
@@ -122,8 +118,6 @@ def _checked(typed: Typed) -> Query:
 
 
 def _limits_shown(made: Any, path: str) -> Answer:
-    from leastnoise.releases.limit_errors import kept_in_words
-
     with showing(path):
         rows = made.to_arrow().to_pylist()
         names = ("error", "kept", "kept_interval", "error_interval", "regret", "risk")
@@ -133,17 +127,12 @@ def _limits_shown(made: Any, path: str) -> Answer:
             **{name: getattr(made, name) for name in names},
             "limits": dict(made.limits),
         }
-        chosen = next(place for place, row in enumerate(rows) if row["max_rows"] == made.limits["max_rows"])
-        first = max(0, min(chosen - MAX_ROWS_SHOWN // 2, len(rows) - MAX_ROWS_SHOWN))
-        shown = rows[first : first + MAX_ROWS_SHOWN]
+        shown = around(made, MAX_ROWS_SHOWN)
         table = PrintedTable(caption=f"{len(shown)} of {len(rows):,} limits; all predicted")
         for name in ("max_rows", "max_per_bin", "rows kept", "bias", "noise", "error"):
             table.add_column(name, justify="right")
-        for row in shown:
-            kept = kept_in_words(row["kept"], row["kept_low"], row["kept_high"])
-            cells = [f"{row['max_rows']:,}", f"{row['max_per_bin']:,}", kept]
-            numbers = [rounded(row[name]) for name in ("bias", "noise", "error")]
-            table.add_row(*cells, *numbers, style="bold" if row is rows[chosen] else None)
+        for cells, proposed in shown:
+            table.add_row(*cells, style="bold" if proposed else None)
         return Answer(facts, [table, *in_brief(made), written(path)], path)
 
 

@@ -30,10 +30,10 @@ def studio(
 
     Example: [bold]leastnoise studio people.parquet[/bold]
     """
-    from leastnoise.studio.server import serve
-
     for package in ("starlette", "uvicorn", "jinja2"):
         if find_spec(package) is None:
             raise errors.MissingPackage.named(package, "the studio", extra="studio")
+    from leastnoise.studio.server import serve
+
     plain = partial(Console().print, markup=False, highlight=False, soft_wrap=True)
     serve(source, budgets=budget or (), port=port, browser=not no_browser, announce=plain)

@@ -51,16 +51,21 @@ def so_far(path: str, found: Sections, title: str) -> str:
 def cells(path: str, found: Sections) -> list[Cell]:
     """The job in parts: each ends with something that can be looked at."""
     job = _checked(path, toml.document(found)) if found.get("ask") else None
-    table, ask, privacy, output = (dict(_today(found.get(name, {}))) for name in ("table", "ask", "privacy", "output"))
+    today, keys = date.today(), found.get("keys", {})
+    table, ask, privacy, output = (
+        on_day(dict(found.get(name, {})), today) for name in ("table", "ask", "privacy", "output")
+    )
     if "unit" not in table:
         return []
-    timed = sorted({kind.__name__ for kind in _times(found.get("keys"))}) if ask else []
+    timed = sorted({kind.__name__ for kind in _times(keys)}) if ask else []
     first = [f"from datetime import {', '.join(timed)}", ""] if timed else []
     rows = [f"{variable} = {printed(call)}" for variable, call in steps(table)]
     made = [Cell(TABLE, (*first, "import leastnoise as ln", "", *rows))]
     if job is None:
         return made
-    made.append(Cell(QUESTION, tuple(_question(job, table, dict(ask), _today(found.get("keys", {}))))))
+    made.append(
+        Cell(QUESTION, tuple(_question(job, table, dict(ask), on_day(keys, today) if isinstance(keys, str) else keys)))
+    )
     if not privacy:
         return made
     privacy.pop("force", None)
@@ -77,15 +82,6 @@ def cells(path: str, found: Sections) -> list[Cell]:
 
 
 _checked = lru_cache(maxsize=16)(read_text)  # a slider asks again and again; an error is not remembered
-
-
-def _today(value: Any) -> Any:
-    """With the day for {date:...} in its texts, as a run of today takes it."""
-    if isinstance(value, list):
-        return [_today(each) for each in value]
-    if isinstance(value, dict):
-        return {name: _today(each) for name, each in value.items()}
-    return on_day(value, date.today()) if isinstance(value, str) else value
 
 
 def _times(value: Any) -> set[type]:

@@ -393,8 +393,8 @@ SECTIONS: Mapping[str, Mapping[str, Field]] = {
         Field("csv", TEXT, "A spreadsheet of it: a CSV file, or a folder of them."),
         Field("excel", TEXT, "A workbook of it."),
         Field("title", TEXT, "The page's heading."),
-        Field("graph", TEXT, "Which bins are near: path, cycle, grid, or a file of edges."),
-        Field("nodes", TEXT, "The nodes of such a graph, with lon and lat."),
+        Field("graph", TEXT, "Which bins are near: path, cycle, grid, or a Parquet file of edges (u, v) between keys."),
+        Field("nodes", TEXT, "The nodes of such a graph: a Parquet file with id, lon, lat, which make a map."),
     ),
 }  # fmt: skip
 WRITTEN = ("release", "page", "estimate", "csv", "excel")  # of [output]: the files that a run makes

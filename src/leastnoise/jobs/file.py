@@ -30,7 +30,8 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -138,8 +139,9 @@ def typed_job(sections: Mapping[str, Mapping[str, Any]], keys: Sequence[str]) ->
 def _checked(file: TomlFile, day: date | None, typed_keys: Sequence[str] = ()) -> Job:
     """The job, whose every name and value is one that a job may have. day: None where no text has a date in it."""
     for name in file.found:
-        if name not in (*SECTIONS, "keys"):
-            raise _mistake(file, (name,), errors.InvalidParameter.among("a section", name, [*SECTIONS, "keys"]))
+        with _at(file, name):
+            if name not in (*SECTIONS, "keys"):
+                raise errors.InvalidParameter.among("a section", name, [*SECTIONS, "keys"])
     sections = {name: _section(file, name, day) if file.path or name in file.found else {} for name in SECTIONS}
     if sections["ask"]:
         _check_question(file, sections["ask"])
@@ -148,54 +150,56 @@ def _checked(file: TomlFile, day: date | None, typed_keys: Sequence[str] = ()) -
 
 
 def _section(file: TomlFile, name: str, day: date | None) -> dict[str, Any]:
-    found = file.found.get(name, {})
-    if not isinstance(found, dict):
-        raise _mistake(
-            file, (name,), errors.InvalidParameter(f"[{name}] is a section, with lines of its own under it.")
-        )
+    given, found = file.found.get(name, {}), {}
+    with _at(file, name):
+        if not isinstance(given, dict):
+            raise errors.InvalidParameter(f"[{name}] is a section, with lines of its own under it.")
     for word in NEEDED[name]:
-        if word not in found and (file.path or name != "output"):
+        if word not in given and (file.path or name != "output"):
             raise _missing(file, name, word)
-    for word, value in found.items():
-        if word not in SECTIONS[name]:
-            message = errors.InvalidParameter.among(f"a name in [{name}]", word, SECTIONS[name])
-            raise _mistake(file, (name, word), message)
-        try:
+    for word, value in given.items():
+        with _at(file, name, word):
+            if word not in SECTIONS[name]:
+                raise errors.InvalidParameter.among(f"a name in [{name}]", word, SECTIONS[name])
             SECTIONS[name][word].check(value)
-        except errors.InvalidParameter as problem:
-            raise _mistake(file, (name, word), problem) from None
-    plain = {word: _plain(value, exact=name == "privacy") for word, value in found.items()}
-    return {word: _dated(value, day, file, (name, word)) for word, value in plain.items()}
+            found[word] = on_day(value if name == "privacy" else _each(value, _plain), day)
+    return found
 
 
 def _check_question(file: TomlFile, ask: Mapping[str, Any]) -> None:
-    if ask["kind"] not in QUESTIONS:
-        raise _mistake(file, ("ask", "kind"), errors.InvalidParameter.among("kind", ask["kind"], QUESTIONS))
+    with _at(file, "ask", "kind"):
+        if ask["kind"] not in QUESTIONS:
+            raise errors.InvalidParameter.among("kind", ask["kind"], QUESTIONS)
     question = QUESTIONS[ask["kind"]]
     for word in question.needs:
         if word not in ask:
             raise _missing(file, "ask", word)
     for word in ask:
-        if word not in ("kind", *question.fields):
-            listed = ", ".join(question.fields) or "nothing"
-            problem = errors.InvalidParameter(f"a {ask['kind']} takes no {word}. It takes {listed}.", parameter=word)
-            raise _mistake(file, ("ask", word), problem)
+        with _at(file, "ask", word):
+            if word not in ("kind", *question.fields):
+                taken = ", ".join(question.fields) or "nothing"
+                raise errors.InvalidParameter(f"a {ask['kind']} takes no {word}. It takes {taken}.")
 
 
 def _keys(file: TomlFile, day: date | None, lattices: Mapping[str, str]) -> dict[str, Any]:
     found = file.found.get("keys", {})
+    with _at(file, "keys"):
+        found = on_day(found, day) if isinstance(found, str) else found
+        if not isinstance(found, str | dict):
+            raise errors.InvalidParameter("keys are a section, or the name of a file of keys in quotes.")
     if isinstance(found, str):
-        return ln.domain.read(file.folder / _dated(found, day, file, ("keys",)))
-    if not isinstance(found, dict):
-        problem = errors.InvalidParameter("keys are a section, or the name of a file of keys in quotes.")
-        raise _mistake(file, ("keys",), problem)
-    boxes = {column: entry for column, entry in found.items() if column in lattices and _is_box(entry)}
-    cells = {column: _cells(file, column, lattices[column], entry["box"]) for column, entry in boxes.items()}
-    found = {column: entry for column, entry in found.items() if column not in boxes}
-    if not found:
+        return ln.domain.read(file.folder / found)
+    cells, others = dict[str, Any](), dict[str, Any]()
+    for column, entry in found.items():
+        if column in lattices and isinstance(entry, dict) and set(entry) == {"box"}:
+            with _at(file, "keys", column):
+                cells[column] = _cells(lattices[column], entry["box"])
+        else:
+            others[column] = entry
+    if not others:
         return cells
     return cells | ln.domain.parse(
-        found, place=lambda column: file.place("keys", column), folder=file.folder, path=file.path
+        others, place=lambda column: file.place("keys", column), folder=file.folder, path=file.path
     )
 
 
@@ -211,45 +215,39 @@ def _zone_keys(file: TomlFile, sections: Mapping[str, Mapping[str, Any]]) -> dic
     }
 
 
-def _is_box(entry: object) -> bool:
-    return isinstance(entry, dict) and set(entry) == {"box"}
-
-
-def _cells(file: TomlFile, column: str, lattice: str, box: Any) -> Any:
+def _cells(lattice: str, box: Any) -> Any:
     """The cells of a rectangle, { box = [west, east, south, north] }, of a column that [table] makes by lattice."""
     if not (isinstance(box, list) and len(box) == 4 and all(map(fields.is_number, box))):
-        problem = errors.InvalidParameter("box must be four numbers: [west, east, south, north].")
-        raise _mistake(file, ("keys", column), problem)
+        raise errors.InvalidParameter("box must be four numbers: [west, east, south, north].")
     west, east, south, north = map(float, box)
     return ln.domain.Lattice(*parse_lattice(lattice)).box(x=(west, east), y=(south, north))
 
 
-def _dated(value: Any, day: date | None, file: TomlFile, names: tuple[str, ...]) -> Any:
+def on_day(value: Any, day: date | None) -> Any:
     """The value with the day of the run for {date:...} in its texts; as it is where there is no such day."""
+
+    def dated(text: Any) -> Any:
+        if day is None or not isinstance(text, str):
+            return text
+        if re.search(r"\{date(?!:[^{}]+\})", text):
+            raise errors.InvalidParameter("a date is written {date:%Y-%m-%d}, with what it is made of after the colon.")
+        return re.sub(r"\{date:([^{}]+)\}", lambda found: day.strftime(found[1]), text)
+
+    return _each(value, dated)
+
+
+def _each(value: Any, change: Callable[[Any], Any]) -> Any:
+    """The value with every text and number in it changed."""
     if isinstance(value, list):
-        return [_dated(each, day, file, names) for each in value]
+        return [_each(each, change) for each in value]
     if isinstance(value, dict):
-        return {name: _dated(each, day, file, names) for name, each in value.items()}
-    if day is None or not isinstance(value, str):
-        return value
-    if re.search(r"\{date(?!:[^{}]+\})", value):
-        written = "a date is written {date:%Y-%m-%d}, with what it is made of after the colon."
-        raise _mistake(file, names, errors.InvalidParameter(written))
-    return on_day(value, day)
+        return {name: _each(each, change) for name, each in value.items()}
+    return change(value)
 
 
-def on_day(text: str, day: date) -> str:
-    """The text with the day for {date:...}: what a run of that day takes it for."""
-    return re.sub(r"\{date:([^{}]+)\}", lambda found: day.strftime(found[1]), text)
-
-
-def _plain(value: Any, *, exact: bool) -> Any:
-    """Numbers as Python's own; those of [privacy] stay the decimals that were typed."""
-    if isinstance(value, list):
-        return [_plain(each, exact=exact) for each in value]
-    if isinstance(value, dict):
-        return {name: _plain(each, exact=exact) for name, each in value.items()}
-    return float(value) if isinstance(value, Decimal) and not exact else value
+def _plain(value: Any) -> Any:
+    """A number as Python's own; those of [privacy] stay the decimals that were typed."""
+    return float(value) if isinstance(value, Decimal) else value
 
 
 def _missing(file: TomlFile, section: str, word: str) -> errors.MissingParameter:
@@ -261,18 +259,21 @@ def _missing(file: TomlFile, section: str, word: str) -> errors.MissingParameter
     )
 
 
-def _mistake(file: TomlFile, names: tuple[str, ...], problem: errors.InvalidParameter) -> errors.InvalidParameter:
-    """The same with the place in the file, where it is of a file."""
-    where = file.place(*names)
-    message = f"{where}: {problem.message}" if where else problem.message
-    return errors.InvalidParameter(message, parameter=names[-1])
+@contextmanager
+def _at(file: TomlFile, *names: str) -> Iterator[None]:
+    """Within it what is wrong is said with its place in the file, where it is of a file."""
+    try:
+        yield
+    except errors.InvalidParameter as problem:
+        if where := file.place(*names):
+            problem.message = f"{where}: {problem.message}"
+        problem.parameter = names[-1]
+        raise
 
 
 def _hash(part: Any) -> str:
     """Of what is material in it, in canonical JSON."""
-    material = {name: value for name, value in part.items() if name not in IMMATERIAL} if _is_section(part) else part
+    material = part
+    if isinstance(part, Mapping):
+        material = {name: value for name, value in part.items() if name not in IMMATERIAL}
     return hashlib.sha256(json.dumps(material, sort_keys=True, default=str).encode()).hexdigest()
-
-
-def _is_section(part: object) -> bool:
-    return isinstance(part, Mapping)

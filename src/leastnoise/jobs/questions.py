@@ -94,7 +94,7 @@ _ALL = (
     Question(
         kind="count",
         title="A number of rows",
-        sentence="How many rows, or (with --units) how many people.",
+        sentence="One number: how many rows.",
         example=f"{_TRIPS} {_PRIVATELY} -o n.parquet",
         takes=("max_rows", "limits"),
     ),

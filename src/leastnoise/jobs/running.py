@@ -261,6 +261,7 @@ class Run:
 
 _OUTPUT_KINDS: dict[str, outputs.Kind] = {"page": "page", "csv": "csv", "excel": "workbook"}
 _NEEDS = {"excel": {"xlsxwriter": "xlsxwriter"}}  # modules that what is written needs, and the packages that have them
+SYSTEM = "the system refused to read or write. Look for a full disk, or a pipe that was closed."
 _DATE = " A path with {date:%Y-%m} in it is another every month."
 
 
@@ -278,6 +279,17 @@ def open_table(job: Job) -> Table:
         known[variable] = make(call, known, job.path)
     table: Table = known["table"]
     return table
+
+
+def limits_question(job: Job, request: PrivacyRequest, **later: float | None) -> Query:
+    """What is asked to have the limits of a question proposed. later: the noise of the question itself, as for_epsilon,
+    for_delta and for_share."""
+    from leastnoise.curator.queries.suggestions import limit_question
+
+    table = open_table(job)
+    asked: dict[str, Any] = {"for_epsilon": None, "for_delta": None, "for_share": None, **later}
+    keys = job.arguments(table).get("keys")
+    return limit_question(table._data, job.by, keys=keys, nulls="drop", request=request, **asked)
 
 
 def _where(job: Job, source: str) -> str:
@@ -350,7 +362,7 @@ def _in_words(reason: Exception) -> str:
     if isinstance(reason, MemoryError):
         return "there is not enough memory."
     if isinstance(reason, OSError):
-        return "the system refused to read or write. Look for a full disk, or a pipe that was closed."
+        return SYSTEM
     return f"a mistake of leastnoise itself ({type(reason).__name__}). Please report it."
 
 

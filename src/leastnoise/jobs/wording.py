@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from leastnoise import errors
+from leastnoise._support import toml
 from leastnoise.jobs.fields import SECTIONS
 
 
@@ -47,15 +47,9 @@ def _lines(example: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str | errors.Code):
-        return json.dumps(value if isinstance(value, str) else value.option)
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{name} = {_value(item)}" for name, item in value.items()) + " }"
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_value, value))}]"
-    return errors.as_code(value)
+    if isinstance(value, float):
+        return errors.as_code(value)
+    return toml.value(value.option if isinstance(value, errors.Code) else value)
 
 
 def in_options(

@@ -19,16 +19,16 @@ from starlette.staticfiles import StaticFiles
 
 from leastnoise import errors
 from leastnoise._support import outputs
+from leastnoise._support.text import rounded
 from leastnoise.jobs.fields import WRITTEN
 from leastnoise.report import document
-from leastnoise.studio import budgets, key_upload, limits, release_step
+from leastnoise.studio import budgets, key_upload, limits
 from leastnoise.studio.access import Access, Keys
-from leastnoise.studio.code_lines import code_lines
 from leastnoise.studio.connections import is_ours
 from leastnoise.studio.draft import Draft
 from leastnoise.studio.folder import in_words
 from leastnoise.studio.session import Studio
-from leastnoise.studio.steps import STEPS
+from leastnoise.studio.steps import STEPS, state
 
 MAX_BODY_BYTES = 2**20  # of a form
 MAX_FIELDS = 5000  # of a form
@@ -66,6 +66,16 @@ def look(request: Request) -> Response:
     return Response(document.look(), media_type="text/css")
 
 
+def _sent(handler: Callable[[_Pages, Request, dict[str, Any]], Response]) -> Any:
+    """What is done with a form of ours, in a thread."""
+
+    async def handled(pages: _Pages, request: Request) -> Response:
+        fields = await _form(request)
+        return fields if isinstance(fields, Response) else await run_in_threadpool(handler, pages, request, fields)
+
+    return handled
+
+
 class _Pages:
     """The handlers. Each reads the job's file anew: the file is the state, and a reload shows it."""
 
@@ -75,6 +85,7 @@ class _Pages:
         self._templates = Environment(
             loader=PackageLoader("leastnoise.studio"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
         )
+        self._templates.filters["rounded"] = rounded
 
     def first(self, request: Request) -> Response:
         return RedirectResponse(_address(self._studio.first_name, "table"), status_code=303)
@@ -95,13 +106,8 @@ class _Pages:
                 return self._problem_page(request, in_words(problem, self._studio.folder))
             return self._page(request, draft, earlier, {}, in_words(problem, self._studio.folder))
 
-    async def send(self, request: Request) -> Response:
-        fields = await _form(request)
-        if isinstance(fields, Response):
-            return fields
-        return await run_in_threadpool(self._saved, request, fields)
-
-    def _saved(self, request: Request, fields: dict[str, Any]) -> Response:
+    @_sent
+    def send(self, request: Request, fields: dict[str, Any]) -> Response:
         step = request.path_params["step"]
         if step not in STEPS:
             return self.not_found(request, None)
@@ -112,7 +118,7 @@ class _Pages:
 
     def _save(self, request: Request, draft: Draft, step: str, fields: dict[str, Any]) -> Response:
         try:
-            found = "open" if step == "release" else release_step.state(self._studio, draft)
+            found = "open" if step == "release" else state(self._studio, draft)
             if found != "open":
                 return self._page(request, draft, step, fields, LOST if found == "lost" else RELEASED, status=422)
             changed = STEPS[step].save(self._studio, draft, fields)
@@ -129,17 +135,15 @@ class _Pages:
         progress = self._studio.releases.of(self._draft(request).name)
         return JSONResponse({"state": progress.state, "seconds": progress.seconds})
 
-    async def another(self, request: Request) -> Response:
+    @_sent
+    def another(self, request: Request, fields: dict[str, Any]) -> Response:
         """A new job about the same table and the same keys."""
-        fields = await _form(request)
-        if isinstance(fields, Response):
-            return fields
         draft = self._draft(request)
-        name = self._studio.another_name()
-        made = Draft.begin(self._studio.folder.path(f"{name}.toml"), draft.section("table"))
         privacy = draft.section("privacy") | {"force": None}  # whoever wants that ticks it for this question, too
-        made = made.with_section("keys", draft.section("keys")).with_section("privacy", privacy)
-        made.write()
+        with self._studio.saving:
+            name = self._studio.another_name()
+            made = Draft.begin(self._studio.folder.path(f"{name}.toml"), draft.section("table"))
+            made.with_section("keys", draft.section("keys")).with_section("privacy", privacy).write()
         return RedirectResponse(_address(name, "question"), status_code=303)
 
     async def keys(self, request: Request) -> Response:
@@ -160,22 +164,19 @@ class _Pages:
             return JSONResponse({"problem": in_words(problem, self._studio.folder)}, status_code=422)
         return JSONResponse(found)
 
-    def budgets(self, request: Request) -> Response:
+    def budgets(self, request: Request, problem: str = "") -> Response:
         """All budgets of the studio."""
-        return self._budgets(request, {})
+        shown = {"lines": budgets.listed(self._studio), "unit": self._first_unit()}
+        return self._plain_page(request, "budgets.html", shown, problem)
 
-    def budget(self, request: Request) -> Response:
+    def budget(self, request: Request, place: str = "", problem: str = "") -> Response:
         """One budget: its allocations and its history."""
-        return self._budget(request, request.query_params.get("place", ""))
+        shown = budgets.shown(self._studio, place or request.query_params.get("place", ""))
+        return self._plain_page(request, "budget.html", shown, problem)
 
-    async def change_budget(self, request: Request) -> Response:
+    @_sent
+    def change_budget(self, request: Request, fields: dict[str, Any]) -> Response:
         """Begin a budget, connect to one, or give a part of it to others."""
-        fields = await _form(request)
-        if isinstance(fields, Response):
-            return fields
-        return await run_in_threadpool(self._change_budget, request, fields)
-
-    def _change_budget(self, request: Request, fields: dict[str, Any]) -> Response:
         act = budgets.ACTIONS.get(request.path_params["action"])
         if act is None:
             return self.not_found(request, None)
@@ -184,27 +185,14 @@ class _Pages:
                 place = act(self._studio, fields)
         except errors.LeastnoiseError as problem:
             words = in_words(problem, self._studio.folder)
-            if act in (budgets.create, budgets.connect_typed):
-                return self._budgets(request, fields, words)
-            return self._budget(request, str(fields.get("place", "")), words)
+            if request.path_params["action"] in ("create", "connect"):
+                return self.budgets(request, words)
+            return self.budget(request, str(fields.get("place", "")), words)
         return RedirectResponse(f"/budget?{urlencode({'place': place})}", status_code=303)
 
-    def _budgets(self, request: Request, fields: dict[str, Any], problem: str = "") -> Response:
-        shown = budgets.listed(self._studio) | {"fields": fields, "unit": self._first_unit()}
-        return self._plain_page(request, "budgets.html", shown, problem)
-
-    def _budget(self, request: Request, place: str, problem: str = "") -> Response:
-        return self._plain_page(request, "budget.html", budgets.shown(self._studio, place), problem)
-
     def _plain_page(self, request: Request, template: str, shown: dict[str, Any], problem: str) -> Response:
-        context = {
-            "problem": problem,
-            "form_key": request.scope["form_key"],
-            "draft": None,
-            "back": self._last,
-            **shown,
-        }
-        made = self._templates.get_template(template).render(**context)
+        context = {"problem": problem, "form_key": request.scope["form_key"], "draft": None, "back": self._last}
+        made = self._templates.get_template(template).render(**context, **shown)
         return HTMLResponse(made, status_code=422 if problem else 200)
 
     def _first_unit(self) -> str:
@@ -259,7 +247,7 @@ class _Pages:
         shown = STEPS[step].show(self._studio, draft, fields)
         context = {
             "draft": draft, "step": step, "steps": STEPS, "problem": problem, "form_key": request.scope["form_key"],
-            "later": _later(draft), "code": code_lines(self._studio, draft, step, fields | _chosen(step, shown)),
+            "later": _later(draft), "code": STEPS[step].code(self._studio, draft, fields | shown.get("as_shown", {})),
             "paid_look": limits.has_paid(self._studio, draft),
             "released": self._studio.folder.path(draft.section("output").get("release", "none")).exists(), **shown,
         }  # fmt: skip
@@ -321,11 +309,6 @@ def _later(draft: Draft) -> set[str]:
     """The steps that cannot be gone to yet."""
     names, missing = list(STEPS), _missing(draft, "results")
     return set() if missing is None else set(names[names.index(missing) + 1 :])
-
-
-def _chosen(step: str, shown: dict[str, Any]) -> dict[str, Any]:
-    """What a form holds that nobody has touched: privacy alone begins with something that can be sent as it is."""
-    return dict(shown["fields"]) if step == "privacy" else {}
 
 
 def _after(step: str) -> str:

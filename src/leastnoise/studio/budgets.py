@@ -11,7 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from leastnoise import errors
-from leastnoise.curator.budget import Budget, Entry, postgres_url
+from leastnoise.curator.budget import Budget, postgres_url
 from leastnoise.curator.budget.history import (
     changed_in_words,
     counted_in_words,
@@ -23,8 +23,8 @@ from leastnoise.pictures import budgets as bars
 from leastnoise.pictures import svg
 from leastnoise.report.budget_page import line
 from leastnoise.studio.folder import in_words
-from leastnoise.studio.form_numbers import read_number
-from leastnoise.studio.server_address import checked_address
+from leastnoise.studio.forms import read_number
+from leastnoise.studio.job_places import checked_address
 from leastnoise.studio.session import Fields, Studio
 
 END = ".ledger"
@@ -71,11 +71,6 @@ def connect(studio: Studio, text: str) -> str:
     if place not in studio.servers:
         studio.servers.append(place)
     return place
-
-
-def connect_typed(studio: Studio, fields: Fields) -> str:
-    """The same with the address of the form."""
-    return connect(studio, str(fields.get("place", "")))
 
 
 def gauge(studio: Studio, place: str, share: float = 0.0, allocation: str = "") -> Gauge:
@@ -130,25 +125,16 @@ def _create_on_server(studio: Studio, named: str, limits: Mapping[str, Any]) -> 
 # ── The pages about budgets
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A budget in the list: its gauge, or why it cannot be opened."""
-
-    place: str
-    gauge: Gauge | None
-    problem: str
+def listed(studio: Studio) -> list[tuple[str, Gauge | None, str]]:
+    """Every budget: where it is, its gauge, or why it cannot be opened."""
+    return [(place, *_opened_gauge(studio, place)) for place in places(studio)]
 
 
-def listed(studio: Studio) -> dict[str, Any]:
-    """What the list shows."""
-    return {"lines": [_line(studio, place) for place in places(studio)]}
-
-
-def _line(studio: Studio, place: str) -> Line:
+def _opened_gauge(studio: Studio, place: str) -> tuple[Gauge | None, str]:
     try:
-        return Line(place, gauge(studio, place), "")
+        return gauge(studio, place), ""
     except errors.LeastnoiseError as problem:
-        return Line(place, None, in_words(problem, studio.folder))
+        return None, in_words(problem, studio.folder)
 
 
 def shown(studio: Studio, place: str) -> dict[str, Any]:
@@ -159,17 +145,12 @@ def shown(studio: Studio, place: str) -> dict[str, Any]:
         "place": place,
         "gauge": gauge(studio, place),
         "left": left_in_words(budget),
-        "sentences": [line for line in _sentences(budget, entries) if line],
+        "sentences": [*filter(None, (plan_in_words(budget), changed_in_words(entries), counted_in_words(entries)))],
         "allocations": [(each, each.state(now)) for each in budget.allocations],
         "lines": [line(entry) for entry in reversed(entries[-MAX_ENTRIES:])],
         "more": max(0, len(entries) - MAX_ENTRIES),
         "picture": Markup(svg.svg(bars.budget(entries, budget.terms))) if entries else "",
     }
-
-
-def _sentences(budget: Budget, entries: list[Entry]) -> tuple[str, ...]:
-    said = plan_in_words(budget), changed_in_words(entries)
-    return (*said, counted_in_words(entries))
 
 
 def _opened(studio: Studio, fields: Fields) -> tuple[str, Budget]:
@@ -214,6 +195,6 @@ def reopen(studio: Studio, fields: Fields) -> str:
 
 
 ACTIONS: dict[str, Callable[[Studio, Fields], str]] = {
-    "create": create, "connect": connect_typed, "allocate": allocate, "return": give_back,
-    "close": close, "reopen": reopen,
+    "create": create, "connect": lambda studio, fields: connect(studio, str(fields.get("place", ""))),
+    "allocate": allocate, "return": give_back, "close": close, "reopen": reopen,
 }  # fmt: skip

@@ -12,11 +12,9 @@ from typing import Any
 
 from leastnoise import errors
 from leastnoise._support import files, toml
-from leastnoise.curator.budget import postgres_url
 from leastnoise.jobs import as_python
 from leastnoise.jobs.file import Job, read_text
 from leastnoise.jobs.running import Run, alone, query_of
-from leastnoise.studio.server_address import checked_address
 
 _QUESTIONS: dict[tuple[str, str], Any] = {}  # the last that was looked at
 SECTIONS = ("table", "keys", "ask", "privacy", "output")
@@ -36,7 +34,6 @@ class Draft:
         for name in ("table", "ask", "privacy", "output"):
             if not isinstance(found.get(name, {}), dict):
                 raise errors.InvalidParameter(f"{path.name!r} is no job: {name} is no section of it.")
-        _check_no_secret(path, found.get("privacy", {}).get("budget"))
         return cls(path, found)
 
     @classmethod
@@ -114,18 +111,6 @@ class Draft:
             _QUESTIONS.clear()  # one is looked at at a time
             _QUESTIONS[str(self.path), asked] = question
         return Run.asking(job, question)
-
-
-def _check_no_secret(path: Path, budget: object) -> None:
-    """A password in the address of a budget would be shown on pages: a job with one is for the command line alone."""
-    if postgres_url.is_url(budget):
-        try:
-            checked_address(str(budget))
-        except errors.LeastnoiseError:
-            raise errors.InvalidParameter(
-                f"{path.name!r} has a password in the address of its budget, which no page may show. Take it out: "
-                "~/.pgpass or PGPASSWORD hold it as well."
-            ) from None
 
 
 def _given(value: Any) -> bool:

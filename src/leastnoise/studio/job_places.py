@@ -2,6 +2,9 @@
 
 The file may be anybody's, and its pages are asked for before somebody has read it. So no text of it may have this
 machine start an engine, connect to a server, read a file elsewhere, or read the table for its keys.
+
+No password passes through the studio. An address with one in it is refused, so that none can stand in a page, the
+address of a page or a job's file; the driver finds it in ~/.pgpass, PGPASSWORD or a certificate, as for any program.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 from leastnoise import errors
 from leastnoise._support import toml
@@ -18,6 +22,8 @@ from leastnoise.graphs.bin_graph import GRAPH_NAMES
 from leastnoise.jobs.file import on_day
 from leastnoise.studio.draft import Draft
 from leastnoise.studio.folder import Folder
+
+ADDRESS_OPTIONS = ("budget", "sslmode", "sslrootcert", "connect_timeout")  # those that hold no secret
 
 
 def check_job(draft: Draft, folder: Folder, source: str, servers: Sequence[str]) -> None:
@@ -90,11 +96,41 @@ def _check_budget(draft: Draft, folder: Folder, servers: Sequence[str]) -> None:
     for place in _texts(draft.section("privacy").get("budget")):
         if not postgres_url.is_url(place):
             folder.path(place)
-        elif place not in servers:
+            continue
+        try:
+            checked_address(place)
+        except errors.LeastnoiseError:
+            raise errors.InvalidParameter(
+                f"{draft.path.name!r} has a password in the address of its budget, which no page may show. Take it "
+                "out: ~/.pgpass or PGPASSWORD hold it as well."
+            ) from None
+        if place not in servers:
             raise errors.InvalidParameter(
                 f"{draft.path.name!r} is paid from the budget {postgres_url.parsed(place).location}, and this studio "
                 "is not connected to it. Connect to it on the page of budgets."
             )
+
+
+def checked_address(text: str) -> str:
+    """An address without a secret in it. It is quoted in no error."""
+    place = text.strip()
+    if not postgres_url.is_url(place):
+        raise errors.InvalidParameter(
+            "The address of a budget on a server begins with postgresql://", parameter="place"
+        )
+    postgres_url.parsed(place)
+    split = urlsplit(place)
+    if (
+        split.password is not None
+        or any(name not in ADDRESS_OPTIONS for name, _ in parse_qsl(split.query))
+        or split.fragment
+    ):
+        raise errors.InvalidParameter(
+            "Leave the password out: no page and no job's file may hold one. Put it into ~/.pgpass, or into PGPASSWORD "
+            f"before the studio is started. Of options an address may have {', '.join(ADDRESS_OPTIONS)}.",
+            parameter="place",
+        )
+    return place
 
 
 def _texts(found: Any) -> list[str]:

@@ -21,7 +21,6 @@ from leastnoise import domain, errors
 from leastnoise._support import files, toml
 from leastnoise.domain import Zones
 from leastnoise.jobs import keys as typed_keys
-from leastnoise.studio import question_step
 from leastnoise.studio.columns import columns
 from leastnoise.studio.draft import Draft
 from leastnoise.studio.session import Studio
@@ -44,7 +43,7 @@ def receive(studio: Studio, draft: Draft, name: str, column: str, body: bytes) -
         raise errors.BadDomain("This file is not written in UTF-8, so it cannot be read.", parameter="keys") from None
     if end == ".txt":
         return _typed(draft, column, text)
-    question_step.check_public(studio, draft, name)
+    studio.check_public(draft, name)
     found = _zones(name, text) if end == ".geojson" else _keys(studio, draft, name, column, text)
     _keep(studio.folder.path(name), body)
     return found
@@ -99,7 +98,7 @@ def _keys(studio: Studio, draft: Draft, name: str, column: str, text: str) -> di
             raise errors.BadDomain(
                 f"{name!r} is no file of keys: it cannot be read as TOML.", parameter="keys"
             ) from None
-        question_step.check_key_entries(studio, draft, found)
+        studio.check_keys(draft, found)
         domain.parse(found, place=lambda each: name, folder=studio.folder.root, path=name)
         return {"keys_file": name}
     with tempfile.TemporaryDirectory() as folder:

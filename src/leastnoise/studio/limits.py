@@ -6,10 +6,8 @@ that was typed is replaced.
 
 from __future__ import annotations
 
-import re
 import secrets
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -18,22 +16,22 @@ from markupsafe import Markup
 
 from leastnoise import errors
 from leastnoise.curator.queries.query import Query
-from leastnoise.curator.queries.suggestions import ClipQuestion, limit_question
+from leastnoise.curator.queries.suggestions import ClipQuestion
 from leastnoise.curator.request import PrivacyRequest
-from leastnoise.jobs.fields import LIMITS, SECTIONS
+from leastnoise.jobs.fields import LIMITS, SECTIONS, Field
 from leastnoise.jobs.file import Job
+from leastnoise.jobs.proposed_limits import around
 from leastnoise.jobs.questions import QUESTIONS
-from leastnoise.jobs.running import Run, open_table
+from leastnoise.jobs.running import Run, limits_question, open_table
 from leastnoise.pictures import limits as limits_of
 from leastnoise.pictures import svg
 from leastnoise.releases.clip_suggestion import ClipSuggestion
 from leastnoise.releases.file_format import load
-from leastnoise.releases.limit_errors import kept_in_words
 from leastnoise.releases.limit_suggestion import LimitSuggestion
-from leastnoise.studio import budgets
+from leastnoise.studio import budgets, forms
 from leastnoise.studio.draft import Draft
 from leastnoise.studio.folder import in_words
-from leastnoise.studio.form_numbers import read_number, shown_end
+from leastnoise.studio.forms import read_number, shown_end
 from leastnoise.studio.session import Fields, Studio
 
 USUAL_SHARES = {"limits": "0.02", "clip": "0.1"}
@@ -42,44 +40,25 @@ MAX_LINES = 9  # of the table of limits that were weighed: the proposed one and 
 LIMITED = ("clip", "by", "keys", "nulls", *LIMITS)  # of a question, what its limits follow from
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
-    """One limit."""
-
-    name: str
-    sentence: str
-    value: str
-
-
-def names(draft: Draft) -> list[str]:
-    """The limits that the question takes."""
-    return [name for name in taken(draft) if name in LIMITS]
-
-
 def taken(draft: Draft) -> list[str]:
-    """The same, and the file of the preliminary release that proposed them."""
+    """The limits that the question takes, and the file of the preliminary release that proposed them."""
     question = QUESTIONS.get(str(draft.section("ask").get("kind")))
     return [] if question is None else [name for name in (*LIMITS, "limits") if name in question.fields]
 
 
-def shown_fields(draft: Draft) -> list[Field]:
-    """What the form shows."""
-    ask = draft.section("ask")
-    return [Field(name, SECTIONS["ask"][name].help, str(ask.get(name, ""))) for name in names(draft)]
+def _fields(draft: Draft) -> list[Field]:
+    """The limits that the question takes."""
+    return [SECTIONS["ask"][name] for name in taken(draft) if name in LIMITS]
 
 
-def with_limits(draft: Draft, given: Mapping[str, Any]) -> Draft:
+def with_limits(studio: Studio, draft: Draft, given: Fields) -> Draft:
     """The draft with the limits of the form."""
+    found = forms.read(_fields(draft), given)
+    for name, value in found.items():
+        if value is not None and value < 1:
+            raise errors.InvalidParameter(f"A limit is an integer above zero. Got {value} instead.", parameter=name)
     ask = {name: value for name, value in draft.section("ask").items() if name not in LIMITS}
-    for name in names(draft):
-        text = str(given.get(name, "")).strip()
-        if text and not re.fullmatch(r"0*[1-9][0-9]{0,17}", text):
-            raise errors.InvalidParameter(
-                f"A limit is a whole number above zero. Got {text!r} instead.", parameter=name
-            )
-        if text:
-            ask[name] = int(text)
-    return draft.with_section("ask", ask)
+    return draft.with_section("ask", ask | found)
 
 
 def unit_words(draft: Draft, unknown: str = "person") -> str:
@@ -138,32 +117,13 @@ def who_estimates(studio: Studio, draft: Draft) -> str:
     return "A preliminary release in the step about limits estimates it, for a part of a budget."
 
 
-def price(studio: Studio, draft: Draft, place: str, share: int | Decimal, *, clip: bool = False) -> list[str]:
-    """What such a release would be like: from public facts, free."""
-    text = str(_run(studio, draft, place, share, clip).expect())
-    return [line for line in text.splitlines() if line and not line.startswith("  ")]
-
-
-def suggest(studio: Studio, draft: Draft, place: str, share: int | Decimal, *, clip: bool = False) -> None:
-    """Pay for a proposal, of limits or of a range, and keep it beside the job, in place of an earlier one."""
-    _run(studio, draft, place, share, clip).do()
-
-
 def _run(studio: Studio, draft: Draft, place: str, share: int | Decimal, clip: bool) -> Run:
     """The run that asks for a proposal: the table is opened and not read."""
     path = clip_path(studio, draft) if clip else proposal_path(studio, draft)
     job = replace(draft.job(), privacy={}, output={"release": path.name})
     request = PrivacyRequest(budget=budgets.open_budget(studio, place), share=share)
-    query = _clip_question(job) if clip else _look(job, request)
+    query = _clip_question(job) if clip else limits_question(job, request)
     return Run(job, query, request, again=True, keeps_record=False)
-
-
-def _look(job: Job, request: PrivacyRequest) -> Query:
-    """The question that limits are proposed from."""
-    asked = job.arguments()
-    given: dict[str, Any] = dict.fromkeys(("for_epsilon", "for_delta", "for_share"))
-    given |= {"keys": asked.get("keys"), "nulls": "drop", "request": request}
-    return limit_question(open_table(job)._data, job.by, **given)
 
 
 def _clip_question(job: Job) -> Query:
@@ -180,7 +140,6 @@ def _clip_question(job: Job) -> Query:
 
 def show(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
     """What the page shows."""
-    found = [Field(each.name, each.sentence, str(fields.get(each.name, each.value))) for each in shown_fields(draft)]
     ledgers = budgets.places(studio)
     budget = str(draft.section("privacy").get("budget", ""))
     if budget not in ledgers and ledgers:
@@ -191,7 +150,7 @@ def show(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
         own |= {name: str(fields[name]) for name in own if name in fields}
     offered = {"limits": can_suggest(draft), "clip": can_suggest_clip(draft)}
     return {
-        "limits": found,
+        "limits": forms.inputs(_fields(draft), draft.section("ask"), fields),
         "unit": unit_words(draft),
         "ledgers": ledgers,
         "once": secrets.token_urlsafe(12),
@@ -211,8 +170,9 @@ def _price(studio: Studio, draft: Draft, fields: Fields) -> dict[str, Any]:
     try:
         place, share = str(fields.get("budget", "")), read_number(fields, "share")
         gauge = budgets.gauge(studio, place, float(share))
-        asked, clip = _with_typed(draft, fields), fields.get("of") == "clip"
-        return {"gauge": gauge, "price": price(studio, asked, place, share, clip=clip), "impossible": ""}
+        asked = _run(studio, _with_typed(studio, draft, fields), place, share, fields.get("of") == "clip")
+        told = [line for line in str(asked.expect()).splitlines() if line and not line.startswith("  ")]
+        return {"gauge": gauge, "price": told, "impossible": ""}
     except errors.LeastnoiseError as problem:
         return {**NO_PRICE, "impossible": in_words(problem, studio.folder)}
 
@@ -221,7 +181,7 @@ def save(studio: Studio, draft: Draft, fields: Fields) -> Draft:
     """The draft with the limits of the form; or with what was proposed, where somebody takes it."""
     match fields.get("go"):
         case "suggest" | "suggest clip":
-            return _suggested(studio, _with_typed(draft, fields), fields)
+            return _suggested(studio, _with_typed(studio, draft, fields), fields)
         case "take limits":
             return _with_proposed_limits(studio, draft)
         case "take clip":
@@ -229,18 +189,18 @@ def save(studio: Studio, draft: Draft, fields: Fields) -> Draft:
             return draft.with_section("ask", ask)
         case "leave clip":
             return _with_public_ends(draft)
-    changed = with_limits(draft, fields)
+    changed = with_limits(studio, draft, fields)
     one_row = "per_unit" in changed.section("table")
-    if not one_row and names(changed) and not any(name in changed.section("ask") for name in LIMITS):
+    if not one_row and _fields(changed) and not any(name in changed.section("ask") for name in LIMITS):
         raise errors.MissingParameter(
             "Give at least the first limit: noise must hide all of one person.", parameter="max_rows"
         )
     return changed
 
 
-def _with_typed(draft: Draft, fields: Fields) -> Draft:
+def _with_typed(studio: Studio, draft: Draft, fields: Fields) -> Draft:
     """The draft with the limits that stand in the form, where they were sent along."""
-    return with_limits(draft, fields) if any(name in fields for name in LIMITS) else draft
+    return with_limits(studio, draft, fields) if any(name in fields for name in LIMITS) else draft
 
 
 def _suggested(studio: Studio, draft: Draft, fields: Fields) -> Draft:
@@ -253,7 +213,7 @@ def _suggested(studio: Studio, draft: Draft, fields: Fields) -> Draft:
         raise errors.InvalidParameter("A proposed range was taken already. Go back to the typed one first.")
     studio.looked.add(once)
     place, share = str(fields.get("budget", "")), read_number(fields, "share")
-    suggest(studio, draft, place, share, clip=clip)
+    _run(studio, draft, place, share, clip).do()  # kept beside the job, in place of an earlier one
     return draft
 
 
@@ -262,7 +222,7 @@ def _with_proposed_limits(studio: Studio, draft: Draft) -> Draft:
         raise errors.InvalidParameter("This question takes no proposed limits. Type its own.", parameter="limits")
     found = load(proposal_path(studio, draft))
     ask = {name: value for name, value in draft.section("ask").items() if name not in LIMITS}
-    ask |= {name: int(value) for name, value in found.limits.items() if name in names(draft)}
+    ask |= {name: int(value) for name, value in found.limits.items() if name in taken(draft)}
     ask["limits"] = proposal_path(studio, draft).name  # what is released says which release chose them
     return draft.with_section("ask", ask)
 
@@ -307,15 +267,12 @@ def _proposal(studio: Studio, draft: Draft) -> dict[str, Any] | None:
         found = None
     if not isinstance(found, LimitSuggestion):
         return None
-    rows = found.to_arrow().to_pylist()
-    best = next(place for place, row in enumerate(rows) if row["max_rows"] == found.limits["max_rows"])
-    first = max(0, min(best - MAX_LINES // 2, len(rows) - MAX_LINES))
     return {
         "file": path.name,
         "limits": ", ".join(f"{name.replace('_', ' ')} {value:,}" for name, value in found.limits.items()),
         "taken": _are_taken(draft, found),
-        "lines": [_line(row, row is rows[best]) for row in rows[first : first + MAX_LINES]],
-        "weighed": len(rows),
+        "lines": around(found, MAX_LINES),
+        "weighed": found.to_arrow().num_rows,
         "sentences": found.explain().splitlines(),
         "picture": Markup(svg.svg(limits_of.limits(found))),
     }
@@ -324,13 +281,3 @@ def _proposal(studio: Studio, draft: Draft) -> dict[str, Any] | None:
 def _are_taken(draft: Draft, found: LimitSuggestion) -> bool:
     ask = draft.section("ask")
     return {name: ask[name] for name in LIMITS if name in ask} == dict(found.limits)
-
-
-def _line(row: dict[str, Any], best: bool) -> dict[str, Any]:
-    """One line of the table, as it is shown."""
-    cells = [
-        f"{row['max_rows']:,}",
-        f"{row['max_per_bin']:,}",
-        kept_in_words(row["kept"], row["kept_low"], row["kept_high"]),
-    ]
-    return {"cells": [*cells, *(f"{row[name]:.3g}" for name in ("bias", "noise", "error"))], "best": best}

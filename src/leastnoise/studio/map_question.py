@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from leastnoise import errors
 from leastnoise.studio.columns import Column
-from leastnoise.studio.form_numbers import read_number
+from leastnoise.studio.forms import read_number
 
 CELL, ZONE = "cell", "zone"  # the columns that a map makes
 KINDS = {

@@ -12,9 +12,9 @@ from leastnoise.jobs import fields as job_fields
 from leastnoise.jobs import keys as typed_keys
 from leastnoise.jobs.fields import LIMITS, Field, listed
 from leastnoise.jobs.questions import QUESTIONS, Question
-from leastnoise.studio import inputs, map_question
+from leastnoise.studio import forms, map_question
 from leastnoise.studio.columns import Column
-from leastnoise.studio.form_numbers import read_number, typed_number
+from leastnoise.studio.forms import read_number, typed_number
 
 # The fields that the page has inputs of its own for, or the step about limits.
 _OWN = ("by", "column", "clip", "levels", "ways", "other", "limits", *LIMITS)
@@ -106,7 +106,7 @@ def sections(fields: Mapping[str, Any], columns: Sequence[Column]) -> dict[str, 
     if card is None:
         raise errors.InvalidParameter("Choose a question.", parameter="question")
     kinds = {column.name: column for column in columns}
-    more = {name: value for name, value in inputs.read(card.fields, fields).items() if value is not None}
+    more = {name: value for name, value in forms.read(card.fields, fields).items() if value is not None}
     ask: dict[str, Any] = {"kind": card.kind}
     drawn = map_question.NO_MAP
     if fields["question"] == "map":
@@ -116,7 +116,7 @@ def sections(fields: Mapping[str, Any], columns: Sequence[Column]) -> dict[str, 
         keys, by = _keys(card, fields, kinds, unknown="others" in more)
     if card.question.keys == "all":
         ask |= _other(fields) if "nulls" not in more else {}
-        ask |= {} if "tables" in more else inputs.read([card.question.fields["ways"]], {"ways": "2", **fields})
+        ask |= {} if "tables" in more else forms.read([card.question.fields["ways"]], {"ways": "2", **fields})
     elif by:
         ask["by"] = by
     if card.value:

@@ -2,6 +2,9 @@
 
 Paying once is not this file's doing: `jobs.running` takes a job that was run before as done. Here a second click on
 the same job is told of the first, and a click on another waits for its turn.
+
+The record beside a release was on disk before the debit (`jobs.record`), so a studio that starts anew knows of one that
+was paid for and lost: the ledger has the debit, and there is no release.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from leastnoise import errors
+from leastnoise.curator.budget import Entry
 from leastnoise.jobs.running import Run, alone
 from leastnoise.jobs.wording import in_job
 from leastnoise.studio.draft import Draft
@@ -35,6 +39,16 @@ class Progress:
     def seconds(self) -> int:
         """Since it began."""
         return int(time.monotonic() - self.begun)
+
+
+def lost_debit(run: Run) -> Entry | None:
+    """What an earlier run of this job paid for and lost; None where none did. Nobody has seen what was drawn, and what
+    was paid stays paid. No row is read."""
+    record, budget = run.known(), run.request.budget
+    if record is None or record.release is not None or budget is None:
+        return None
+    release = record.debit(budget)
+    return next((entry for entry in budget.history() if release is not None and entry.release == release), None)
 
 
 class Releases:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import signal
 import socket
@@ -9,9 +10,18 @@ import sys
 import webbrowser
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from leastnoise import errors
+from leastnoise.studio.access import Keys
+from leastnoise.studio.app import application
+from leastnoise.studio.budgets import connect
+from leastnoise.studio.connections import can_tell, is_ours
 from leastnoise.studio.folder import Folder
+from leastnoise.studio.session import Studio
 
 UNTOLD = (
     "This system does not say whose connection a request comes over: other users of this machine are kept out by the "
@@ -21,6 +31,15 @@ UNTOLD = (
 LOOPBACK = "127.0.0.1"
 _ABSENT = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)  # a machine without IPv6: nobody can listen there
 _TRIES = 50  # ports, where any will do
+
+
+class SocketProtocol(H11Protocol):
+    """HTTP, where every request of a connection knows its socket: `scope["state"]["socket"]`."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        state: dict[str, Any] = self.app_state
+        self.app_state = {**state, "socket": transport.get_extra_info("socket")}
 
 
 def serve(
@@ -39,15 +58,6 @@ def serve(
     browser: whether the browser is opened.
     announce: gets the lines that the terminal shows.
     """
-    import uvicorn
-
-    from leastnoise.studio.access import Keys
-    from leastnoise.studio.app import application
-    from leastnoise.studio.budgets import connect
-    from leastnoise.studio.connections import can_tell, is_ours
-    from leastnoise.studio.http_protocol import SocketProtocol
-    from leastnoise.studio.session import Studio
-
     studio = Studio(Folder.of(Path.cwd()), source)
     for place in budgets:
         connect(studio, place)

@@ -12,7 +12,7 @@ from typing import Any
 from leastnoise._support import toml
 from leastnoise.studio.draft import Draft
 from leastnoise.studio.folder import Folder
-from leastnoise.studio.job_places import check_job
+from leastnoise.studio.job_places import check_job, check_not_table, key_files, sources_of
 from leastnoise.studio.releasing import Releases
 
 Fields = Mapping[str, Any]  # of a form: texts, and a list for a name that may be chosen several times
@@ -41,6 +41,22 @@ class Studio:
         found = Draft.read(path)
         check_job(found, self.folder, self.source, self.servers)
         return found
+
+    def is_table(self, draft: Draft, name: str) -> bool:
+        """Whether a file of the folder is one of the table's."""
+        return self.folder.holds(self.folder.path(name), [self.source, *sources_of(draft)])
+
+    def check_public(self, draft: Draft, *names: str) -> None:
+        """Refuse files that are outside the folder, or the table itself."""
+        for name in names:
+            check_not_table(self.folder, self.folder.path(name), [self.source, *sources_of(draft)])
+
+    def check_keys(self, draft: Draft, keys: Mapping[str, Any] | str) -> None:
+        """The same of keys: of their file, and of the files that they are read from."""
+        if isinstance(keys, str):
+            self.check_public(draft, keys)
+            keys = toml.load(self.folder.path(keys), "keys").found
+        self.check_public(draft, *key_files(keys))
 
     @property
     def first_name(self) -> str:

@@ -135,9 +135,7 @@ function start() {
         underWay = false;
       }
     });
-    form.addEventListener("change", (event) => {
-      if (event.target.matches("[data-refresh], [data-code]")) form.refresh(event.target.name);
-    });
+    form.addEventListener("change", (event) => form.refresh(event.target.name));
     form.addEventListener("input", (event) => {
       const { sets, scale } = event.target.dataset; // of a slider: the field that it moves
       if (!sets) return;

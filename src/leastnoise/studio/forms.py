@@ -1,13 +1,14 @@
-"""Inputs of a form for the fields of a job that have none of their own: typed as the command line takes them."""
+"""Inputs of a form for the fields of a job, typed as the command line takes them; and numbers as they are typed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from leastnoise import errors
-from leastnoise.jobs.fields import FLAG, LINES, NAMED, TABLES, WEIGHTS, Field
+from leastnoise.jobs.fields import FLAG, LINES, MAX_POWER, NAMED, TABLES, WEIGHTS, Field, number
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +36,8 @@ class Input:
 
 def inputs(listed: Iterable[Field], given: Mapping[str, Any], typed: Mapping[str, Any]) -> list[Input]:
     """The inputs of these fields, with what was typed, or else what the job says."""
-    return [Input(field, _text(field, given, typed)) for field in listed]
-
-
-def _text(field: Field, given: Mapping[str, Any], typed: Mapping[str, Any]) -> str:
-    if field.name in typed:
-        return str(typed[field.name])
-    return field.shown(given[field.name]) if field.name in given else ""
+    shown = {field.name: field.shown(given[field.name]) for field in listed if field.name in given}
+    return [Input(field, str(typed.get(field.name, shown.get(field.name, "")))) for field in listed]
 
 
 def read(listed: Iterable[Field], typed: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,3 +57,27 @@ def _read(field: Field, text: str) -> Any:
             f"{field.shown(field.example)}",
             parameter=field.name,
         ) from None
+
+
+def read_number(fields: Mapping[str, Any], name: str) -> int | Decimal:
+    """The number of this name; "new:epsilon" is the epsilon of something new."""
+    return typed_number(str(fields.get(name, "")), name.removeprefix("new:"))
+
+
+def typed_number(text: str, name: str) -> int | Decimal:
+    """A number as it was typed."""
+    try:
+        return number(text)
+    except ValueError:
+        raise errors.InvalidParameter(
+            f'"{name}" must be a number of at most {MAX_POWER} digits. Got {text!r} instead.', parameter=name
+        ) from None
+
+
+def shown_end(end: float) -> str:
+    """An end of a range as it would be typed.
+
+    >>> shown_end(40.0), shown_end(0.25)
+    ('40', '0.25')
+    """
+    return f"{Decimal(repr(float(end))).normalize():f}"
