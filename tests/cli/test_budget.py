@@ -41,13 +41,6 @@ def test_open_names_the_command_that_begins_a_ledger(tmp_path: Path) -> None:
     assert not (tmp_path / "new.ledger").exists()
 
 
-def test_a_statement(path: Path) -> None:
-    done = run("budget", str(path))
-    assert done.returncode == 0, done.stderr
-    assert "75 % left" in done.stdout
-    assert "1 release;" in done.stdout
-
-
 @pytest.mark.parametrize("order", [0, 1])
 def test_history_and_verification_as_json(path: Path, order: int) -> None:
     words = ["--history", "--verify", "--json"]
@@ -59,13 +52,6 @@ def test_history_and_verification_as_json(path: Path, order: int) -> None:
     assert facts["remaining"]["share"] == 0.75
     (entry,) = facts["history"]
     assert (entry["release"], entry["gaussian"]) == (budget.history()[0].release, 0.25)
-
-
-def test_history_for_people(path: Path) -> None:
-    done = run("budget", str(path), "--history", "--verify")
-    assert done.returncode == 0, done.stderr
-    assert "25 %" in done.stdout
-    assert "Verified" in done.stdout
 
 
 def test_failures_are_sentences_with_exit_code_1(path: Path, tmp_path: Path) -> None:
@@ -118,14 +104,6 @@ def test_a_closed_budget_is_shown_and_reopened(path: Path) -> None:
     assert done.returncode == 2
     assert "not closed" in done.stderr
     assert pay(path, people(path.parent, "bad.csv.parquet"), "--table", "bad.csv", "--share", "0.1")[0] == 0
-
-
-def test_mistakes_are_exit_code_2(tmp_path: Path) -> None:
-    for arguments in (["create", str(tmp_path / "b")], ["create", str(tmp_path / "b"), "--epsilon", "-1"]):
-        done = run("budget", *arguments)
-        assert done.returncode == 2
-    assert list(tmp_path.iterdir()) == []
-    assert run("budget", "--help").returncode == 0
 
 
 def people(folder: Path, name: str) -> str:

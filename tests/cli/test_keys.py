@@ -200,9 +200,3 @@ def test_a_page_is_drawn_on_zones(table: ln.Table) -> None:
     assert (code, "Say --zones unnamed.geojson:name." in " ".join(err.split())) == (2, True)
     code, _, err = run_here(*[word.replace("zones.geojson:name", "unnamed.geojson") for word in asked])
     assert (code, "Say --keys unnamed.geojson:name." in " ".join(err.split())) == (2, True)
-
-
-def test_the_help_names_every_way_to_give_keys() -> None:
-    for command in ("histogram", "sum", "mean", "quantile", "summarize", "suggest-limits", "private-check"):
-        words = run(command, "--help", columns=400).stdout
-        assert "box:7,9,47,48" in words, command

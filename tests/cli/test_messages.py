@@ -118,14 +118,6 @@ def test_a_mistake_of_ours_is_exit_code_3_and_quotes_nothing(rows: Path, monkeyp
     assert "Please report" in " ".join(err.split())
 
 
-def test_the_exit_codes_are_in_the_help() -> None:
-    _, out, _ = run("--help")
-    assert "Exit codes" in out
-    assert "130" in out
-    assert "--install-completion" in out
-    assert set(re.findall(r"^    (\d+) ", output.__doc__ or "", re.MULTILINE)) == {"0", "1", "2", "3", "4", "130"}
-
-
 @pytest.mark.parametrize(
     ("name", "value", "typed"),
     [
