@@ -131,5 +131,5 @@ def test_both_together_cost_what_one_count_does(part: Fraction, neighbours: Any)
 
 def test_a_part_is_neither_nothing_nor_all() -> None:
     for part in (Fraction(0), Fraction(1), Fraction(1, 2000)):
-        with pytest.raises(errors.InvalidParameter, match="others is the part"):
+        with pytest.raises(errors.InvalidParameter, match="others must lie between"):
             CountsBesideTotal(part, ONE)

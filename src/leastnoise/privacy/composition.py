@@ -88,7 +88,10 @@ def compose(*guarantees: Guarantee, delta: Number | None = None, accuracy: Numbe
     counts = counted(guarantees)
     if all(isinstance(part, GaussianDP) for part in counts):
         return GaussianDP(_root_sum_of_squares(counts), side)
-    summands = _summands(counts)
+    plain = Counter[Any]()  # what the plain sum takes each part for
+    for part, times in counts.items():
+        plain[part.summand()] += times
+    summands = None if None in plain else plain
     if delta is None:
         return _without_delta(summands, side)
     total = validation.number("delta", delta)
@@ -98,14 +101,6 @@ def compose(*guarantees: Guarantee, delta: Number | None = None, accuracy: Numbe
     epsilon = closed if alone else min(closed, bracket.upper)
     sampled = any(isinstance(part, SampledGaussianDP) for part in counts)
     return Composition(epsilon, total, side, min(bracket.lower, epsilon), SAMPLING_NOTE if sampled else "")
-
-
-def _summands(counts: Counter[Guarantee]) -> Counter[Any] | None:
-    """What the plain sum takes each part for; None where one has no sum."""
-    plain: Counter[Any] = Counter()
-    for part, times in counts.items():
-        plain[part.summand()] += times
-    return None if None in plain else plain
 
 
 def _check_parts(guarantees: Iterable[object]) -> None:
@@ -140,7 +135,7 @@ def _without_delta(summands: Counter[Any] | None, side: Neighbours) -> PureDP | 
             parameter="delta",
             example={"delta": 1e-6},
         )
-    epsilon = _sum_up(_terms(summands, "epsilon"))
+    epsilon = _sum_up(_epsilons(summands))
     approx = _of_kind(summands, ApproxDP)
     return ApproxDP(epsilon, _any_of(approx), side) if approx else PureDP(epsilon, side)
 
@@ -175,27 +170,24 @@ def summed_epsilon(counts: Counter[Any], delta: float) -> float:
             f"The approximate parts spend delta = {spent:.6g} together, more than the total delta = {delta:g} asked "
             f"for. Ask for delta > {spent!r}."
         )
-    left = _delta_left(delta, spent)
+    with proof.precision(4300):
+        left = max(0.0, proof.downward((arb(delta) - arb(spent)) / (1 - arb(spent))))
     if gaussian and not left:
         raise errors.InvalidParameter(
             f"The approximate parts spend all of delta = {delta:g}, so none is left for the Gaussian ones. "
             "Ask for a larger total delta."
         )
-    return _sum_up([*_terms(pure, "epsilon"), *_terms(approx, "epsilon"), (_epsilon_of(gaussian, left), 1)])
+    mu = _root_sum_of_squares(gaussian) if gaussian else 0.0
+    of_gaussian = calibration.epsilon(sigma=1.0, delta=left, sensitivity=mu) if gaussian else 0.0
+    return _sum_up([*_epsilons(pure), *_epsilons(approx), (of_gaussian, 1)])
 
 
 def _of_kind(counts: Counter[Any], kind: type) -> Counter[Any]:
     return Counter({part: times for part, times in counts.items() if isinstance(part, kind)})
 
 
-def _terms(counts: Counter[Any], name: str) -> list[tuple[float, int]]:
-    return [(getattr(part, name), times) for part, times in counts.items()]
-
-
-def _epsilon_of(gaussian: Counter[Any], delta: float) -> float:
-    if not gaussian:
-        return 0.0
-    return calibration.epsilon(sigma=1.0, delta=delta, sensitivity=_root_sum_of_squares(gaussian))
+def _epsilons(counts: Counter[Any]) -> list[tuple[float, int]]:
+    return [(part.epsilon, times) for part, times in counts.items()]
 
 
 def _sum_up(terms: Iterable[tuple[float, int]]) -> float:
@@ -224,9 +216,3 @@ def _any_of(approx: Counter[Any]) -> float:
         for part, times in approx.items():
             kept *= (1 - arb(part.delta)) ** times
         return proof.upward(1 - kept)
-
-
-def _delta_left(delta: float, spent: float) -> float:
-    """(delta - spent)/(1 - spent), rounded down."""
-    with proof.precision(4300):
-        return max(0.0, proof.downward((arb(delta) - arb(spent)) / (1 - arb(spent))))

@@ -123,9 +123,45 @@ class Guarantee(ABC):
     __rmul__ = __mul__
 
 
+class _EpsilonDelta(Guarantee):
+    """(epsilon, delta) at its worst, randomised response that shows everything with chance delta: closed forms."""
+
+    __slots__ = ()
+    epsilon: float
+
+    @property
+    def _failing(self) -> float:
+        """delta."""
+        return 0.0
+
+    def pairs(self) -> Pairs:
+        """Randomised response, or with chance delta everything."""
+        lost = self.epsilon or self._failing
+        return [(randomised_response(Fraction(self.epsilon), Fraction(self._failing)), 1)] if lost else []
+
+    def _delta_at(self, epsilon: Floats) -> Floats:
+        """delta + (1 - delta) (e^own - e^epsilon)^+/(1 + e^own), rounded up by more than its few roundings."""
+        delta = self._failing
+        apart = -np.expm1(np.minimum(epsilon - self.epsilon, 0.0)) / (1 + math.exp(-self.epsilon))
+        return np.asarray(np.minimum((delta + (1 - delta) * apart) * np.where(apart > 0, 1 + 2.0**-48, 1.0), 1.0))
+
+    def tradeoff(self, false_alarm: ArrayLike) -> Floats:
+        """The least miss rate of any attack with this false-alarm rate (a number or an array, 0 to 1):
+        max(0, 1 - delta - e^epsilon alpha, e^-epsilon (1 - delta - alpha)).
+        """
+        alpha, kept = _rates(false_alarm), 1 - self._failing
+        with np.errstate(over="ignore", invalid="ignore"):
+            steep = np.where(alpha > 0, kept - np.exp(self.epsilon) * alpha, kept)
+        return np.maximum(0.0, np.maximum(steep, math.exp(-self.epsilon) * (kept - alpha)))
+
+    def summand(self) -> Any:
+        """Itself: epsilons add, and so do the chances of failing."""
+        return self
+
+
 @explained
 @dataclass(frozen=True, slots=True)
-class PureDP(Guarantee):
+class PureDP(_EpsilonDelta):
     """epsilon-DP: what Laplace noise gives.
 
     >>> PureDP(1).to_approx(delta=1e-6)
@@ -138,17 +174,6 @@ class PureDP(Guarantee):
     def __post_init__(self) -> None:
         _normalize(self, epsilon="epsilon")
 
-    def pairs(self) -> Pairs:
-        """Randomised response."""
-        return [(randomised_response(Fraction(self.epsilon)), 1)] if self.epsilon else []
-
-    def _delta_at(self, epsilon: Floats) -> Floats:
-        return _discrete_profile(self.epsilon, 0.0, epsilon)
-
-    def tradeoff(self, false_alarm: ArrayLike) -> Floats:
-        """The least miss rate of any attack with this false-alarm rate (a number or an array, 0 to 1)."""
-        return _discrete_tradeoff(self.epsilon, 0.0, false_alarm)
-
     def to_pure(self) -> PureDP:
         return self
 
@@ -158,10 +183,6 @@ class PureDP(Guarantee):
     def to_gaussian(self) -> GaussianDP:
         """mu = -2 Phi^-1(1/(1 + e^epsilon)): the tight Gaussian curve below the pure one, rounded up."""
         return GaussianDP(pure_mu(self.epsilon), self.neighbours)
-
-    def summand(self) -> PureDP:
-        """Itself: epsilons add."""
-        return self
 
     def explain(self, *, unit: str = "person") -> str:
         """What this means in words. `unit` is what is protected: a "person", a "taxi"."""
@@ -175,7 +196,7 @@ class PureDP(Guarantee):
 
 @explained
 @dataclass(frozen=True, slots=True)
-class ApproxDP(Guarantee):
+class ApproxDP(_EpsilonDelta):
     """(epsilon, delta)-DP."""
 
     epsilon: float
@@ -185,16 +206,9 @@ class ApproxDP(Guarantee):
     def __post_init__(self) -> None:
         _normalize(self, epsilon="epsilon", delta="delta")
 
-    def pairs(self) -> Pairs:
-        """Randomised response, or with chance delta everything."""
-        return [(randomised_response(Fraction(self.epsilon), Fraction(self.delta)), 1)]
-
-    def _delta_at(self, epsilon: Floats) -> Floats:
-        return _discrete_profile(self.epsilon, self.delta, epsilon)
-
-    def tradeoff(self, false_alarm: ArrayLike) -> Floats:
-        """The least miss rate of any attack with this false-alarm rate (a number or an array, 0 to 1)."""
-        return _discrete_tradeoff(self.epsilon, self.delta, false_alarm)
+    @property
+    def _failing(self) -> float:
+        return self.delta
 
     def to_pure(self) -> PureDP:
         raise errors.InvalidParameter(
@@ -216,10 +230,6 @@ class ApproxDP(Guarantee):
             "ApproxDP implies no GaussianDP: with probability delta it may publish everything, and no finite mu "
             "allows that. Keep the GaussianDP(mu = sensitivity/sigma) of the release itself and compose that."
         )
-
-    def summand(self) -> ApproxDP:
-        """Itself: epsilons add, and so do the chances of failing."""
-        return self
 
     def explain(self, *, unit: str = "person") -> str:
         """What this means in words. `unit` is what is protected: a "person", a "taxi"."""
@@ -287,7 +297,7 @@ class GaussianDP(Guarantee):
         """
         asked = validation.numbers("epsilon", epsilon)
         if not asked.ndim:
-            return _normal_below(self.mu / 2 - float(asked) / self.mu)
+            return math.erfc((float(asked) / self.mu - self.mu / 2) / math.sqrt(2)) / 2
         from scipy.special import ndtr
 
         return np.asarray(ndtr(self.mu / 2 - asked / self.mu))
@@ -568,25 +578,6 @@ _WHO: dict[str, str] = {
     "add-remove": "whether any one {} is in the data",
     "replace": "which of two possible records any one {} has",
 }
-
-
-def _normal_below(x: float) -> float:
-    """Phi(x)."""
-    return math.erfc(-x / math.sqrt(2)) / 2
-
-
-def _discrete_profile(own: float, delta: float, epsilon: Floats) -> Floats:
-    """delta + (1 - delta) (e^own - e^epsilon)^+/(1 + e^own), rounded up by more than its few roundings."""
-    apart = -np.expm1(np.minimum(epsilon - own, 0.0)) / (1 + math.exp(-own))
-    return np.asarray(np.minimum((delta + (1 - delta) * apart) * np.where(apart > 0, 1 + 2.0**-48, 1.0), 1.0))
-
-
-def _discrete_tradeoff(epsilon: float, delta: float, false_alarm: ArrayLike) -> Floats:
-    """max(0, 1 - delta - e^epsilon alpha, e^-epsilon (1 - delta - alpha))."""
-    alpha = _rates(false_alarm)
-    with np.errstate(over="ignore", invalid="ignore"):
-        steep = np.where(alpha > 0, 1 - delta - np.exp(epsilon) * alpha, 1 - delta)
-    return np.maximum(0.0, np.maximum(steep, math.exp(-epsilon) * (1 - delta - alpha)))
 
 
 def _rates(values: ArrayLike) -> Floats:

@@ -243,7 +243,14 @@ class RankPlanner:
 
     def laplace(self, epsilon: Number) -> RankPlan:
         """The mechanism that is epsilon-DP."""
-        spend = _positive(validation.number("epsilon", epsilon))
+        spend = validation.number("epsilon", epsilon)
+        if not spend:
+            raise errors.InvalidParameter(
+                "epsilon and delta cannot both be 0: nothing that depends on anybody could be published.",
+                parameter="epsilon",
+                value=spend,
+                example={"epsilon": 1},
+            )
         rate = _checked(Fraction(spend) * self._share / self.epsilon(Fraction(1)))
         counts = self._vector.laplace(round_down(Fraction(spend) * INTERVAL_SHARE)) if self.counts else None
         return self._plan(rate, counts, PureDP(spend, self.neighbours), Fraction(spend), 0.0)
@@ -299,26 +306,8 @@ class RankPlanner:
         delta: float | None,
     ) -> RankPlan:
         rates = RankRates(self.levels, rate)
-        return RankPlan(
-            scales={},
-            cost=cost,
-            error=max(rates.rank_stds),
-            guarantee=guarantee,
-            delta=delta,
-            rates=rates,
-            counts=counts,
-        )
-
-
-def _positive(epsilon: float) -> float:
-    if epsilon > 0:
-        return epsilon
-    raise errors.InvalidParameter(
-        "epsilon and delta cannot both be 0: nothing that depends on anybody could be published.",
-        parameter="epsilon",
-        value=epsilon,
-        example={"epsilon": 1},
-    )
+        error = max(rates.rank_stds)
+        return RankPlan(scales={}, cost=cost, error=error, guarantee=guarantee, delta=delta, rates=rates, counts=counts)
 
 
 def _mu_squared(epsilon: Fraction) -> Fraction:

@@ -215,26 +215,18 @@ def _checked(name: str, value: int | None) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, Integral):  # NumPy's integers are Integral, too
-        raise WrongType(
-            f"{name} must be a whole number. Got {value!r} instead.", parameter=name, value=value, example={name: 5}
-        )
+        raise WrongType.must(name, "be a whole number", value, example={name: 5})
     value = int(value)
     if value < 1:
-        raise InvalidParameter(
-            f"{name} must be at least 1: with no row kept there is nothing to release. Got {value} instead. The least "
-            "noise is at 1.",
-            parameter=name,
-            value=value,
-            example={name: 1},
-        )
+        rule = "be at least 1: with no row kept there is nothing to release"
+        raise InvalidParameter.must(name, rule, value, "The least noise is at 1.", example={name: 1})
     if value > LARGEST_LIMIT:
-        raise InvalidParameter(
-            f"{name} must be at most {LARGEST_LIMIT}, more than any unit has: noise grows with it, and no number would "
-            f"be left to see. Got {value} instead. Limit it to what a typical unit needs.",
-            parameter=name,
-            value=value,
-            example={name: 5},
+        rule = (
+            f"be at most {LARGEST_LIMIT}, more than any unit has: noise grows with it, and no number would be left to "
+            "see"
         )
+        cure = "Limit it to what a typical unit needs."
+        raise InvalidParameter.must(name, rule, value, cure, example={name: 5})
     return value
 
 

@@ -561,13 +561,11 @@ class CountsBesideTotal:
 
     def __post_init__(self) -> None:
         if not LEAST_PART <= self.part <= LARGEST_PART:
-            raise errors.InvalidParameter(
-                "others is the part of a release that is for the total of all keys, from "
-                f"{float(LEAST_PART)} to {float(LARGEST_PART)}. Got {float(self.part):g} instead.",
-                parameter="others",
-                value=float(self.part),
-                example={"others": 0.1},
+            rule, why = (
+                f"lie between {float(LEAST_PART)} and {float(LARGEST_PART)}",
+                "It is the total's part of a release.",
             )
+            raise errors.InvalidParameter.must("others", rule, float(self.part), why, example={"others": 0.1})
 
     @property
     def inflation(self) -> NoiseInflation:

@@ -119,11 +119,11 @@ def check_accuracy(value: Number) -> float:
     """How far the upper bound may be above the truth, relatively."""
     accuracy = validation.number("accuracy", value)
     if not 1e-6 <= accuracy <= 0.5:
-        raise errors.InvalidParameter(
-            "accuracy is how far the answer may be above the least one, relatively: between 1e-6 and 0.5. "
-            f"Got {value!r} instead.",
-            parameter="accuracy",
-            value=value,
+        raise errors.InvalidParameter.must(
+            "accuracy",
+            "lie between 1e-6 and 0.5",
+            value,
+            "It is how far the answer may be above the least one, relatively.",
             example={"accuracy": 1e-3},
         )
     return accuracy

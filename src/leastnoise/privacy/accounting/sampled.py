@@ -121,11 +121,7 @@ def _start(epsilon: float, delta: float, rate: float, steps: int) -> float:
         low -= 0.4
     while excess(high) > 0 and high < guess + 12:
         high += 0.4
-    return math.exp(_bisect(excess, low, high))
-
-
-def _bisect(falling: Callable[[float], float], low: float, high: float) -> float:
     for _ in range(9):
         middle = (low + high) / 2
-        low, high = (middle, high) if falling(middle) > 0 else (low, middle)
-    return (low + high) / 2
+        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
+    return math.exp((low + high) / 2)

@@ -14,7 +14,6 @@ never below, within 1e-11. Many equal releases with Poisson sampling take the pr
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any, cast
 
 import numpy as np
@@ -143,7 +142,9 @@ def _answer(name: str, given: dict[str, Any], steps: int, sampling: Number, accu
         return one(*(float(array) for array in numbers.values()))
     arrays = validation.broadcast(**numbers)
     if once:
-        return cast(float, _finite(name, getattr(_arrays(), name)(*arrays)))
+        from leastnoise.privacy.calibration import arrays as in_doubles  # scipy.special takes a quarter of a second
+
+        return cast(float, _finite(name, getattr(in_doubles, name)(*arrays)))
     answers = [one(*map(float, row)) for row in zip(*(array.ravel() for array in arrays), strict=True)]
     return cast(float, np.array(answers).reshape(arrays[0].shape))
 
@@ -180,20 +181,9 @@ def check_sampling(value: object) -> float:
         )
     rate = validation.number("sampling", value, up=True)
     if rate > 1:
-        raise errors.InvalidParameter(
-            f"sampling is the chance that a unit takes part in a step, so at most 1. Got {rate!r} instead.",
-            parameter="sampling",
-            value=value,
-            example={"sampling": 0.01},
-        )
+        why = "It is the chance that a unit takes part in a step."
+        raise errors.InvalidParameter.must("sampling", "be at most 1", rate, why, example={"sampling": 0.01})
     return rate
-
-
-def _arrays() -> ModuleType:
-    """The float path, imported when first needed: scipy.special takes a quarter of a second."""
-    from leastnoise.privacy.calibration import arrays
-
-    return arrays
 
 
 def _finite(name: str, answers: Any) -> Floats:
