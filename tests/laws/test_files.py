@@ -140,6 +140,40 @@ def nullable(name: str, path: tuple[Any, ...]) -> bool:
     return any("null" in word.split(" or ") for word in words) or any(word == "key" for word in words)
 
 
+# Facts of the right type that fit nothing, or not each other.
+MISFITS: dict[str, dict[str, Any]] = {
+    "mean": {
+        "provenance/id": "one", "blocks/sum/noise/scale": -1, "blocks/sum/numbers": ["x"],
+        "blocks/rows/numbers": "2 <i2 AQACAA==", "reading/within": [5, 0], "reading/half_range": 0,
+    },
+    "quantiles": {"reading/levels": [2], "reading/steps/bins": 11},
+    "sparse": {"domain_size": -5, "thresholding": "count", "threshold": 0, "noise/mechanism": "laplace"},
+    "estimate": {
+        "risk": -1, "values/shape": [2], "noisy/column": "other", "posterior_std": -1, "noise_kept": 2,
+        "provenance/id": "x' or 1",
+    },
+    "summary": {
+        "figures/2/values": 9, "figures/2/over": 1, "figures/2/kind": "count of people", "figures/6/over": 9,
+        "figures/6/over ": 0, "columns/2/lowest": -5, "columns/0/grid": 0, "blocks/rows/noise/scale": -1,
+        "blocks/rows": None,
+    },
+    "clip": {
+        "drawn": [7, 3], "drawn ": [None, 3], " drawn": [0, 2**20], " drawn ": [0], "levels": [0.9, 0.1],
+        "levels ": [0.1],
+    },
+    "limits": {"layout/bins": 4, "components/blocks/value/numbers/shape": [509], "asked/per_l2": -1},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "place"), [(name, place) for name, places in MISFITS.items() for place in places])
+def test_facts_that_do_not_fit_are_refused(name: str, place: str) -> None:
+    facts = json.loads(json.dumps(facts_of(name)))
+    *outer, last = (int(part) if part.isdigit() else part for part in place.strip().split("/"))
+    reached(facts, tuple(outer))[last] = MISFITS[name][place]
+    with pytest.raises(errors.NotOurs):
+        read(name, facts)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_read_is_what_was_written(name: str) -> None:
     """The law above would hold of a reader that refuses everything."""

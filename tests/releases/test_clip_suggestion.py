@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 import pytest
 
 import leastnoise as ln
@@ -35,33 +33,6 @@ def test_what_is_saved_comes_back(tmp_path: Path, levels: tuple[float, float]) -
     assert (back.clip, back.clip.chosen_with) == (found.clip, found.id)
     assert (back.beyond, back.explain(), repr(back)) == (found.beyond, found.explain(), repr(found))
     assert back.to_arrow().equals(found.to_arrow())
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"drawn": [7, 3]},
-        {"drawn": [None, 3]},
-        {"drawn": [0, 2**20]},
-        {"drawn": [0.5, 3]},
-        {"drawn": [0]},
-        {"levels": [0.9, 0.1]},
-        {"levels": [0.1]},
-        {"rows": [1, 2]},
-        {"rows": [1.5, 2, 3]},
-        {"steps": [5, 1, 10]},
-        {"column": 3},
-        {"more": 1},
-    ],
-)
-def test_facts_in_a_file_are_data_and_checked(tmp_path: Path, wrong: dict[str, Any]) -> None:
-    path = tmp_path / "clip.parquet"
-    suggested().save(path, allow_seeded=True)
-    table = pq.read_table(path)
-    facts = json.loads(table.schema.metadata[b"leastnoise"]) | wrong
-    pq.write_table(table.replace_schema_metadata({b"leastnoise": json.dumps(facts).encode()}), path)
-    with pytest.raises(errors.NotOurs):
-        ln.load(path)
 
 
 def test_it_says_what_lies_beyond_and_what_that_can_do() -> None:
