@@ -7,7 +7,6 @@ import inspect
 import io
 import re
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ import leastnoise as ln
 from leastnoise import domain as domains
 from leastnoise.domain import Domain
 from leastnoise.releases.published import Published
-from saved_releases import save_every_kind
+from saved_releases import every_kind
 
 ASK: dict[str, Any] = {"sensitivity": 1, "epsilon": 1, "delta": 1e-6}
 
@@ -27,36 +26,33 @@ def made(values: Any = (120, 0, 45), **change: Any) -> ln.Release:
     return ln.release(np.array(values), **{**ASK, **change})
 
 
-def test_every_kind_has_one_noise_and_one_provenance(tmp_path: Path) -> None:
-    """The flat names are read from the two values, before and after a file."""
-    save_every_kind(tmp_path)
-    for file in tmp_path.iterdir():
-        r = ln.load(file)
-        assert isinstance(r, Published)
+def test_every_kind_has_one_noise_and_one_provenance() -> None:
+    """The flat names are read from the two values."""
+    kinds = {name: one for name, one in every_kind().items() if isinstance(one, Published)}
+    assert {"counts", "mean", "quantiles", "sparse", "estimate"} <= set(kinds)
+    for name, r in kinds.items():
         for value in (r.noise, r.provenance):
             for field in dataclasses.fields(value):
                 if field.name not in ("reason", "labels"):  # `note` says the one, words have the others
-                    assert getattr(r, field.name) == getattr(value, field.name), (file.name, field.name)
+                    assert getattr(r, field.name) == getattr(value, field.name), (name, field.name)
         assert (r.sigma, r.std, r.distribution) == (r.noise.sigma, r.noise.std, r.noise.distribution)
-        assert len(r.to_arrow()) == r.bins
         assert r.noun
         assert r.errors_in_words()
         with pytest.raises((AttributeError, TypeError)):
-            r.sigma = 1.0
+            r.sigma = 1.0  # type: ignore[misc]
 
 
-def test_arrow_speaks_to_every_frame_directly(tmp_path: Path) -> None:
+def test_arrow_speaks_to_every_frame_directly() -> None:
     import duckdb
     import polars as pl
     import pyarrow as pa
 
-    save_every_kind(tmp_path)
-    for file in tmp_path.iterdir():
-        r = ln.load(file)
-        want = r.to_arrow()
-        assert pa.table(r).equals(want)
-        assert pl.DataFrame(r).columns == want.column_names
-        assert duckdb.sql("SELECT count(*) FROM r").fetchall() == [(len(want),)]
+    for r in every_kind().values():
+        if not r.is_set:
+            want = r.to_arrow()
+            assert pa.table(r).equals(want)
+            assert pl.DataFrame(r).columns == want.column_names
+            assert duckdb.sql("SELECT count(*) FROM r").fetchall() == [(len(want),)]
 
 
 def test_frames_carry_the_keys() -> None:
