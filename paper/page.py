@@ -29,7 +29,7 @@ INTRODUCTION = """\
 Balle & Wang, *Improving the Gaussian Mechanism for Differential Privacy: Analytical Calibration and Optimal Denoising*
 (ICML 2018), measured again with the public interface of leastnoise. `make paper` writes this page, the figures and
 their numbers (`figures/*.csv`); theorem, section and figure numbers are the paper's. Where each of its statements is
-proved, computed and tested: [the index](../docs/paper-index.md).
+proved, computed and tested: [the index](../docs/research/paper-index.md).
 """
 STANDARD = """\
 ## The standard

@@ -29,7 +29,7 @@ def examples(text: str) -> list[doctest.Example]:
 
 def test_each_figure_takes_fewer_lines_than_thirty() -> None:
     figures = FIGURE.findall(PAGE.read_text())
-    assert len(figures) == 2
+    assert len(figures) == 1
     for code, _ in figures:
         assert sum(example.source.count("\n") for example in examples(code)) < MAX_LINES
 

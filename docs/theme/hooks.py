@@ -17,6 +17,8 @@ RESEARCH = "Research notes"  # a section of its own, which the search leaves out
 OUTSIDE = {  # files above docs/: their page on the site, its title, and the section that lists it
     "benchmarks/results.md": ("benchmarks.md", "Benchmarks", RESEARCH),
     "benchmarks/measured.md": ("measurements.md", "Measurements", RESEARCH),
+    "benchmarks/guard.md": ("guard.md", "Guarded figures", RESEARCH),
+    "benchmarks/denoisers.md": ("denoisers.md", "How the denoisers were settled", RESEARCH),
     "paper/results.md": ("paper.md", "The paper's figures", RESEARCH),
     "AUDIT.md": ("audit-trail.md", "Audit", RESEARCH),
     "SECURITY.md": ("security.md", "Security", "Reference"),

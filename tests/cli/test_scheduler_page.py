@@ -16,7 +16,7 @@ import leastnoise as ln
 from command_line import run
 from postgres_server import OWNER, PASSWORD, Server
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "howto" / "scheduler.md").read_text()
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "howto" / "monthly-job.md").read_text()
 DAY = "2026-10-01"
 NUMBERS = itertools.count()  # of budgets
 

@@ -9,7 +9,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 CITATION = (ROOT / "CITATION.cff").read_text()
 SOFTWARE, PAPER = CITATION.split("\npreferred-citation:\n")
-ENTRIES = re.findall(r"^@(\w+)\{\w+,\n(.*?)^\}", (ROOT / "docs" / "citing.md").read_text(), re.DOTALL | re.MULTILINE)
+ENTRIES = re.findall(
+    r"^@(\w+)\{\w+,\n(.*?)^\}", (ROOT / "docs" / "reference" / "citing.md").read_text(), re.DOTALL | re.MULTILINE
+)
 BIBTEX = {kind: dict(re.findall(r"^  (\w+) *= \{(.*)\},$", text, re.MULTILINE)) for kind, text in ENTRIES}
 
 

@@ -1,4 +1,4 @@
-"""docs/paper-index.md: complete, every target exists, and its verdicts are those of paper/results.md."""
+"""docs/research/paper-index.md: complete, every target exists, and its verdicts are those of paper/results.md."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = [
     [cell.strip() for cell in line.strip("|").split(" | ")]
-    for line in (ROOT / "docs" / "paper-index.md").read_text().splitlines()
+    for line in (ROOT / "docs" / "research" / "paper-index.md").read_text().splitlines()
     if line.startswith("| ") and not line.startswith("| in the paper")
 ]
 LABELS = [row[0] for row in ROWS]

@@ -22,8 +22,8 @@ OWNER, PASSWORD, ANALYST, ANALYST_PASSWORD = "keeper", "secret-OWNER-424242", "a
 
 
 def grants(budget: str, role: str) -> list[str]:
-    """The rights of an analyst, as docs/budget.md has them for ann and the budget city."""
-    page = (Path(__file__).resolve().parents[2] / "docs" / "budget.md").read_text()
+    """The rights of an analyst, as docs/howto/budget.md has them for ann and the budget city."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "howto" / "budget.md").read_text()
     block = page.split("```sql\n")[1].split("```")[0]
     written = re.sub(r"\bann\b", role, block.replace("leastnoise_city", f"leastnoise_{budget}"))
     return [line.removesuffix(";") for line in written.splitlines()]

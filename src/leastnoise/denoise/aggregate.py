@@ -41,7 +41,7 @@ a group.
 
 Where one is `favoured`, another must beat it by `FAVOUR` standard errors, or chance would choose between equals. Each
 free weight counts as one more degree of freedom in the risk, as in least squares. The quadratic programme is solved
-exactly (`least_on_simplex`). How the constants were settled is in docs/denoising-settled.md.
+exactly (`least_on_simplex`). How the constants were settled is in benchmarks/denoisers.md.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ With integers=True a median below one half is zero. Whole numbers that are not n
 are zero in more than half of the bins, so zero is their median whatever else is true of them; and a law of the truth
 itself that gives half of its mass to values below one half gives it to zero.
 
-How this was settled is in docs/denoising-settled.md.
+How this was settled is in benchmarks/denoisers.md.
 """
 
 from __future__ import annotations

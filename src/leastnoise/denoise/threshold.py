@@ -6,7 +6,7 @@
 Theorem 12 (Donoho 1995): with t = sigma sqrt(2 log d) the soft threshold's worst squared error over any Lp ball S is
 at most (2 log d + 1)(sigma^2 + 2.22 R(S)), R(S) the least worst error of any rule. That is no constant times R(S): a
 ball smaller than the noise has R(S) far below sigma^2, and there this threshold is any number of times worse than
-answering zero (d = 1,000, radius 0.01 sigma: 221 times and more). The proof is in docs/theory-denoising.md.
+answering zero (d = 1,000, radius 0.01 sigma: 221 times and more). The proof is in docs/research/theory-denoising.md.
 
 On real histograms it is often worse than no denoising, and t chosen by unbiased risk (Donoho & Johnstone 1995) is far
 better. The hard threshold jumps, so it has no unbiased risk: None.

@@ -172,7 +172,7 @@ def test_long_runs_and_tiny_deltas_keep_to_the_closed_form() -> None:
     assert found.lower <= exact <= found.upper
     assert found.gap <= 1e-3
     theirs = pld.from_gaussian_mechanism(2000.0).self_compose(10**6).get_epsilon_for_delta(1e-12)
-    assert theirs < exact  # below the truth; if a new version is not, say so in docs/accounting.md
+    assert theirs < exact  # below the truth; if a new version is not, say so in docs/explanation/accounting.md
 
 
 def test_unknown_keys_and_ranges_in_a_mix() -> None:

@@ -1,8 +1,8 @@
 """Algorithm 1 of Balle & Wang (2018) as printed, in plain doubles: to read, and to compare with.
 
-Theorem 9 says that it is right, and in exact arithmetic it is (the proof is in docs/theory.md). In doubles it is not
-to be used; `leastnoise.sigma` is. It rounds to nearest, so about half of its answers are a little too small. They are
-within 1e-7 of the truth for epsilon from 1e-5 to 600 and delta of 1e-20 and more. Outside:
+Theorem 9 says that it is right, and in exact arithmetic it is (the proof is in docs/research/theory.md). In doubles,
+use `leastnoise.sigma` instead. Algorithm 1 rounds to nearest, so about half of its answers are a little too small. They
+are within 1e-7 of the truth for epsilon from 1e-5 to 600 and delta of 1e-20 and more. Outside:
 
     epsilon = 0            divides by zero
     epsilon > 709          e^epsilon overflows (from 600 on Phi may underflow: sigma is up to 0.2 % too large)
