@@ -66,10 +66,6 @@ def test_few_bins_are_not_flattened() -> None:
         assert rmse(auto(truth + drawn(6, "gaussian", seed), 1.0).values, truth) < 2.0
 
 
-def test_one_value_keeps_its_own() -> None:
-    assert auto([1.3], 1.0).values.tolist() == [1.3]
-
-
 @pytest.mark.parametrize(("mean", "held"), [(0.19, 0.0), (-0.19, 0.0), (0.4, 0.3), (-0.4, -0.3)])
 def test_the_flat_value_is_drawn_to_zero(mean: float, held: float) -> None:
     """d = 100, so that a standard error is 0.1: zero within 0.2, else m (1 - (0.2/m)^2)."""
@@ -88,10 +84,6 @@ def test_for_absolute_error_the_flat_value_is_zero_up_to_more(law: Any) -> None:
     assert (made["squared"][0] > 0).all()
     assert (made["absolute"][0] == 0).all()
     assert np.array_equal(made["squared"][1], made["absolute"][1])
-
-
-def test_a_negative_mean_of_counts_is_zero() -> None:
-    assert (flat(np.full(100, -3.0), 1.0, nonnegative=True).values == 0).all()
 
 
 @laws

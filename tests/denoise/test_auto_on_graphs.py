@@ -11,12 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leastnoise import errors
 from leastnoise.denoise import auto
 from leastnoise.denoise.aggregate import least_on_simplex
 from leastnoise.graphs import Graph
-from leastnoise.releases.noise import Noise
-from leastnoise.releases.release import Release
 
 pytestmark = pytest.mark.slow
 
@@ -49,17 +46,6 @@ def test_the_mixture_is_the_least_of_all(seed: int, size: int, rank: int, tilt: 
     assert a.sum() == pytest.approx(1, abs=1e-12)
     assert slope.min() >= a @ slope - 1e-10 * scale
     assert np.allclose(slope[a > 1e-9], a @ slope, atol=1e-9 * scale)
-
-
-@laws
-@pytest.mark.parametrize("size", [1, 2, 3, 5])
-def test_the_smallest_graphs(noise: Any, size: int) -> None:
-    for graph in (Graph.path(size), Graph.from_edges(size, [])):
-        for value in (0.0, 3.7, -2.0):
-            made = auto(np.full(size, value), 1.0, graph=graph, mechanism=noise)
-            assert np.isfinite(made.values).all()
-            assert made.risk is not None
-            assert made.risk >= 0
 
 
 @laws
@@ -112,17 +98,6 @@ def test_its_figure_is_honest_on_a_graph() -> None:
     error = np.std(off) / math.sqrt(len(off))
     assert error < 0.012
     assert abs(np.mean(off)) < 0.03 + 6 * error
-
-
-def test_a_release_is_denoised_on_its_graph() -> None:
-    y = np.array([3, -2, 0, 1, -4, 60, 55, 70] * 20)
-    release = Release.of(y, Noise("laplace", 4.0, 1.0), kind="count")
-    made = release.denoise(graph=Graph.grid((8, 20)))
-    assert (made.values >= 0).all()
-    assert made.rmse is not None
-    assert made.rmse < release.std
-    with pytest.raises(errors.InvalidParameter, match="150 nodes, and there are 160 values"):
-        release.denoise(graph=Graph.path(150))
 
 
 @pytest.fixture(scope="module")

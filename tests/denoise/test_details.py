@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from scipy.stats import laplace, norm
 
 from leastnoise import errors
-from leastnoise.denoise import Mixture, Posterior, aggregate, auto, empirical_bayes, james_stein, trend_filter
+from leastnoise.denoise import Mixture, Posterior, aggregate, auto, empirical_bayes, james_stein
 from leastnoise.denoise.npmle import different_noise
 from leastnoise.graphs import Graph
 
@@ -63,13 +63,6 @@ def test_values_far_apart_have_atoms_where_they_are(noise: Any) -> None:
     assert found.weights[found.atoms > 5e5].sum() == pytest.approx(400 / y.size, abs=1e-4)
     assert np.abs(found.mean - by_hand(found, noise)[0]).max() < 1e-6
     assert found.std[-1] == 0
-
-
-def test_medians_are_those_of_absolute_loss() -> None:
-    y = sample(4)
-    made = empirical_bayes(y, 1.0, support="nonnegative", loss="absolute")
-    assert np.allclose(made.values, made.details.median, atol=1e-9)
-    assert (made.values[made.details.probability_of_zero > 0.5] == 0).all()
 
 
 @laws
@@ -224,13 +217,3 @@ def test_a_candidate_without_a_risk_is_shown_with_no_weight() -> None:
     mixture = aggregate(y, 1.0, {"medians": medians, "james_stein": james_stein(y, 1.0)}).details
     assert mixture.weights["medians"] == 0
     assert "unknown" in repr(mixture)
-
-
-def test_the_trend_filter_shows_its_path() -> None:
-    y = np.repeat([0.0, 5.0, 1.0], 20) + np.random.default_rng(3).standard_normal(60)
-    made = trend_filter(y, 1.0, graph=Graph.path(60))
-    path = made.details
-    assert path.penalties.size == made.parameters["tried"]
-    assert path.penalties[path.chosen] == made.parameters["penalty"]
-    assert path.sure[path.chosen] == min(path.sure)
-    assert trend_filter(y, 1.0, graph=Graph.path(60), penalty=1.0).details is None

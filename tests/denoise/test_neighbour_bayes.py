@@ -183,15 +183,6 @@ def test_values_beyond_all_noise_are_left_alone() -> None:
     assert auto(y, 1.0, graph=Graph.path(30)).values.tolist() == y.tolist()
 
 
-def test_the_size_of_the_graph_must_fit() -> None:
-    with pytest.raises(errors.InvalidParameter, match="9 nodes, and there are 10 values"):
-        neighbour_bayes(np.zeros(10), 1.0, graph=Graph.path(9))
-    with pytest.raises(errors.WrongType, match="Graph"):
-        neighbour_bayes(np.zeros(10), 1.0, graph=[(0, 1)])  # type: ignore[arg-type]
-    with pytest.raises(errors.InvalidParameter):
-        neighbour_bayes(np.zeros(10), 1.0, graph=Graph.path(10), groups=0)
-
-
 def test_a_release_of_counts_says_that_they_are() -> None:
     y = np.array([3, -2, 0, 1, -4, 60, 55, 70] * 20)
     release = Release.of(y, Noise("gaussian", 4.0, 1.0), kind="count")

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import leastnoise as ln
 from leastnoise import errors
 from leastnoise.denoise import bayes_risk, james_stein, james_stein_risk, lp_ball, minimax_risk
 
@@ -143,9 +142,3 @@ def test_the_rule_for_sparse_balls_is_a_threshold() -> None:
     assert made.parameters["threshold"] == pytest.approx(t)
     assert np.allclose(made.values, np.sign(y) * np.maximum(np.abs(y) - t, 0))
     assert lp_ball(y, 1.0, p=1, radius=1e9).parameters["threshold"] == 0.0
-
-
-def test_names_are_reachable_from_the_package() -> None:
-    assert ln.denoise.james_stein is james_stein
-    for name in ln.denoise.METHODS:
-        assert callable(getattr(ln.denoise, name))

@@ -137,7 +137,7 @@ def test_each_component_keeps_its_mean():
     assert made.degrees_of_freedom == 4
 
 
-def test_thresholds_are_soft_hard_and_zero():
+def test_thresholds_are_soft_or_zero():
     graph, y = Graph.grid((4, 5)), np.random.default_rng(5).normal(0, 4, (4, 5))
     basis = TreeWavelets.of(graph, seed=6)
     w = matrix(basis)[: graph.size - 1]
@@ -145,10 +145,6 @@ def test_thresholds_are_soft_hard_and_zero():
     c = w @ y.ravel()
     soft = tree_wavelet(y, 1.0, graph=graph, threshold=3.0, seed=6)
     assert soft.values.ravel() == pytest.approx(mean + w.T @ (np.sign(c) * np.maximum(np.abs(c) - 3, 0)))
-    hard = tree_wavelet(y, 1.0, graph=graph, threshold=3.0, seed=6, hard=True)
-    assert hard.values.ravel() == pytest.approx(mean + w.T @ np.where(np.abs(c) > 3, c, 0))
-    assert hard.risk is None
-    assert hard.degrees_of_freedom is None
     kept = tree_wavelet(y, 1.0, graph=graph, threshold=0)
     assert kept.values == pytest.approx(y)
     assert kept.degrees_of_freedom == 20
@@ -183,8 +179,6 @@ def test_degrees_of_freedom_under_laplace_noise_are_the_smoothed_divergence():
 
 def test_refusals():
     y = np.zeros(4)
-    with pytest.raises(errors.InvalidParameter, match="jumps"):
-        tree_wavelet(y, 1.0, graph=Graph.path(4), threshold="sure", hard=True)
     with pytest.raises(errors.InvalidParameter):
         tree_wavelet(y, 1.0, graph=Graph.path(4), threshold="universel")
     with pytest.raises(errors.InvalidParameter):

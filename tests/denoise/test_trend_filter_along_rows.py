@@ -10,18 +10,15 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import leastnoise as ln
 from leastnoise import errors
-from leastnoise.denoise import trend_filter, trend_filter_path
+from leastnoise.denoise import trend_filter
 from leastnoise.denoise.higher_orders import AlongRows
 from leastnoise.denoise.lattices import lattices
 from leastnoise.graphs import Graph
-from leastnoise.testing import seeded
 
 orders = pytest.mark.parametrize("order", [1, 2, 3])
 
@@ -184,16 +181,6 @@ def test_choosing_the_penalty_is_counted_to_within_two_degrees_of_freedom(order:
     assert abs(np.mean(off)) < 2 + 6 * error
 
 
-def test_a_path_of_penalties_starts_at_the_polynomial_and_holds_what_was_chosen() -> None:
-    rng = np.random.default_rng(9)
-    y = np.abs(np.linspace(-5, 5, 90)) + rng.standard_normal(90)
-    path = trend_filter_path(y, 1.0, order=1, boundary="free")
-    made = trend_filter(y, 1.0, order=1, boundary="free")
-    assert path.degrees_of_freedom[0] == 2
-    assert (made.values == path.values[path.chosen]).all()
-    assert path.sure[path.chosen] == path.sure.min()
-
-
 def test_what_is_no_row_is_refused() -> None:
     y = np.zeros((4, 5))
     with pytest.raises(errors.InvalidParameter, match="bins in a row"):
@@ -205,21 +192,6 @@ def test_what_is_no_row_is_refused() -> None:
     heavy = Graph.from_edges(3, [(0, 1), (1, 2)], weights=[1.0, 2.0])
     with pytest.raises(errors.InvalidParameter, match="equal width"):
         trend_filter([1.0, 2.0, 3.0], 1.0, graph=heavy, order=1, boundary="free")
-
-
-def test_a_release_is_filtered_along_one_of_its_axes() -> None:
-    rows = pd.DataFrame({"who": range(600), "carrier": ["A", "B", "C"] * 200, "month": np.arange(600) % 12 + 1})
-    keys = {"carrier": ["A", "B", "C"], "month": range(1, 13)}
-    with seeded(1):
-        release = ln.table(rows, unit="who").histogram("carrier", "month", keys=keys, max_rows=1).release(sigma=2)
-    made = release.denoise("trend_filter", along="month", order=1, boundary="free", penalty=math.inf)
-    rows_of_months = np.asarray(made.values).reshape(3, 12)
-    assert np.abs(np.diff(rows_of_months, 2, axis=1)).max() < 1e-10
-    assert made.degrees_of_freedom == 6
-    with pytest.raises(errors.MissingParameter, match="graph"):
-        release.denoise("trend_filter", order=1, boundary="free")
-    with pytest.raises(errors.InvalidParameter, match="name one of them"):
-        release.denoise("trend_filter", along=["carrier", "month"], order=1, boundary="free")
 
 
 def test_graphs_are_taken_apart_into_lattices() -> None:

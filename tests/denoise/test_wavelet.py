@@ -9,7 +9,6 @@ import math
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,7 +19,6 @@ from leastnoise.denoise import wavelet
 from leastnoise.denoise.scale_mixture import ScaleMixture
 from leastnoise.denoise.wavelet import LOW_PASS, Transform
 from leastnoise.graphs import Graph
-from leastnoise.testing import seeded
 
 STEPS = np.repeat([0.0, 4.0, 1.0, 1.0], 32) + np.sin(np.arange(128) / 12)
 
@@ -206,17 +204,3 @@ def test_what_is_no_lattice_is_refused() -> None:
         wavelet([1.0, 2.0, 3.0, 4.0], 1.0, graph=star)
     with pytest.raises(errors.InvalidParameter, match="equal width"):
         wavelet([1.0, 2.0], 1.0, graph=Graph.from_edges(2, [(0, 1)], weights=[2.0]))
-
-
-def test_a_release_is_denoised_along_its_axes() -> None:
-    rows = pd.DataFrame({"who": range(640), "carrier": ["A", "B"] * 320, "hour": np.arange(640) // 2 % 16})
-    keys = {"carrier": ["A", "B"], "hour": range(16)}
-    with seeded(1):
-        release = ln.table(rows, unit="who").histogram("carrier", "hour", keys=keys, max_rows=1).release(sigma=2)
-    made = release.denoise("wavelet", along="hour")
-    assert list(made.parameters["along"]) == ["hour"]
-    assert made.rmse is not None
-    assert made.rmse < 2
-    assert release.denoise("laplacian", along="hour").method == "laplacian"
-    with pytest.raises(errors.MissingParameter, match="graph"):
-        release.denoise("wavelet")

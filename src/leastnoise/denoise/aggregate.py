@@ -106,14 +106,10 @@ class Mixture:
 
     def __repr__(self) -> str:
         rows = sorted(self.candidates, key=lambda name: -self.weights[name])
-        told = ", ".join(
-            f"{self.weights[name]:.0%} {name} (rmse {_rmse_in_words(self.candidates[name].rmse)})" for name in rows
-        )
+        rmses = {name: self.candidates[name].rmse for name in rows}
+        known = {name: "unknown" if rmse is None else f"{rmse:.4g}" for name, rmse in rmses.items()}
+        told = ", ".join(f"{self.weights[name]:.0%} {name} (rmse {known[name]})" for name in rows)
         return f"<Mixture of {told}>"
-
-
-def _rmse_in_words(rmse: float | None) -> str:
-    return "unknown" if rmse is None else f"{rmse:.4g}"
 
 
 def aggregate(
@@ -181,15 +177,16 @@ def mixed(
     if (estimated.risk or 0.0) >= sigma**2:  # no better than the values as they are, by its own estimate
         compared, weights, estimated = {"raw": unchanged}, np.ones(1), unchanged.estimate_risk()
     values = np.asarray(sum(a * e.values for a, e in zip(weights, compared.values(), strict=True) if a > 0))
+    rmses = {name: e.rmse for name, e in estimates.items() if e.rmse is not None}
     shares = {name: round(float(a), 6) for name, a in zip(compared, weights, strict=True) if a > 0}
     return Denoised(
         np.clip(values, 0.0, None) if nonnegative else values,
-        {"weights": shares, "errors": _errors(estimates, sigma), "nonnegative": nonnegative},
+        {"weights": shares, "errors": rmses | {"raw": sigma}, "nonnegative": nonnegative},
         estimated,
         nonnegative=nonnegative,
         details=Mixture.of(dict(estimates) | {"raw": unchanged}, dict(zip(compared, weights.tolist(), strict=True))),
         also={
-            "description": _describe(estimates, shares, sigma),
+            "description": _describe(rmses, shares, sigma),
             "provenance": of_arrays(seeded=any(e.seeded for e in estimates.values())),
         },
     )
@@ -199,11 +196,6 @@ def raw(y: Floats, sigma: float, mechanism: Mechanism) -> Estimate:
     """The values as they are: d degrees of freedom, risk sigma^2."""
     kept = Denoised(y.copy(), risk=RiskEstimate(sigma**2, float(y.size), sigma**2))
     return estimate_of(kept, "raw", y, sigma, mechanism)
-
-
-def _errors(estimates: Mapping[str, Estimate], sigma: float) -> dict[str, float]:
-    """The estimated error of each candidate alone, the raw values among them."""
-    return {name: e.rmse for name, e in estimates.items() if e.rmse is not None} | {"raw": sigma}
 
 
 def _error(one: Estimate, other: Estimate) -> float:
@@ -257,9 +249,10 @@ def _spread(e: Estimate) -> float:
     return 1 + (most - 1) * even
 
 
-def _describe(estimates: Mapping[str, Estimate], shares: Mapping[str, float], sigma: float) -> str:
-    known = sorted((e.rmse, name) for name, e in estimates.items() if e.rmse is not None)
-    listed = "; ".join(f"{name} {about(rmse, beside=sigma)}" for rmse, name in known)
+def _describe(rmses: Mapping[str, float], shares: Mapping[str, float], sigma: float) -> str:
+    listed = "; ".join(
+        f"{name} {about(rmse, beside=sigma)}" for rmse, name in sorted((rmse, name) for name, rmse in rmses.items())
+    )
     largest = sorted(shares.items(), key=lambda item: -item[1])
     used = ", ".join(f"{share:.0%} {name}" for name, share in largest if share >= 0.005)
     found = f"Estimated errors of the candidates alone: {listed}; raw {sigma:.4g}."

@@ -86,11 +86,7 @@ def auto(
     array([ 0. ,  0. ,  0. ,  9.7,  0. , 10.4,  0. ,  0. ])
     """
     validation.word("loss", loss, ("squared", "absolute"))
-    tried = _without_structure(y, sigma, nonnegative=nonnegative, mechanism=mechanism)
-    if graph is not None:
-        tried |= _on_graph(y, sigma, graph, nonnegative=nonnegative, mechanism=mechanism)
-    if shape is not None:
-        tried["additive"] = partial(additive, y, sigma, shape=shape, mechanism=mechanism)
+    tried = _candidates(y, sigma, graph, shape, nonnegative, mechanism)
     made = mixed(
         y,
         sigma,
@@ -103,33 +99,39 @@ def auto(
     return made if loss == "squared" else _medians(made, y, sigma, tried, mechanism, integers=integers)
 
 
-def _without_structure(y: Floats, sigma: float, *, nonnegative: bool, mechanism: Mechanism) -> Candidates:
-    support: Literal["real", "nonnegative"] = "nonnegative" if nonnegative else "real"
-    tried: Candidates = {"empirical_bayes": partial(empirical_bayes, y, sigma, support=support, mechanism=mechanism)}
-    bins = y.shape[0]
-    part: Any = "smooth" if mechanism == "gaussian" else True
-    if bins >= 3:
-        tried["flat"] = partial(flat, y, sigma, nonnegative=nonnegative, mechanism=mechanism)
-        tried["james_stein"] = partial(
-            james_stein, y, sigma, positive_part=part if bins >= 4 else True, mechanism=mechanism
-        )
-    if bins >= 4:
-        tried["james_stein_mean"] = partial(
-            james_stein, y, sigma, toward="mean", positive_part=part if bins >= 5 else True, mechanism=mechanism
-        )
-    return tried
+def _candidates(
+    y: Floats,
+    sigma: float,
+    graph: Graph | None,
+    shape: tuple[int, ...] | None,
+    nonnegative: bool,
+    mechanism: Mechanism,
+) -> Candidates:
+    """What is worth trying."""
+    tried: Candidates = {}
 
+    def attempt(name: str, rule: Callable[..., Estimate], **options: Any) -> None:
+        tried[name] = partial(rule, y, sigma, mechanism=mechanism, **options)
 
-def _on_graph(y: Floats, sigma: float, graph: Graph, *, nonnegative: bool, mechanism: Mechanism) -> Candidates:
-    support: Literal["real", "nonnegative"] = "nonnegative" if nonnegative else "real"
-    orders = 10 if mechanism == "gaussian" else max(1, min(10, MAX_LAPLACE_NODES // y.size))
-    tried: Candidates = {
-        "neighbour_bayes": partial(neighbour_bayes, y, sigma, graph=graph, support=support, mechanism=mechanism),
-        "fused_lasso": partial(fused_lasso, y, sigma, graph=graph, orders=orders, mechanism=mechanism),
-        "laplacian": partial(laplacian, y, sigma, graph=graph, mechanism=mechanism),
-    }
-    if mechanism == "gaussian" and is_of_lattices(graph):
-        tried["wavelet"] = partial(wavelet, y, sigma, graph=graph)
+    def positive_part(least: int) -> Literal["smooth", True]:
+        return "smooth" if mechanism == "gaussian" and y.size >= least else True
+
+    support = "nonnegative" if nonnegative else "real"
+    attempt("empirical_bayes", empirical_bayes, support=support)
+    if y.size >= 3:
+        attempt("flat", flat, nonnegative=nonnegative)
+        attempt("james_stein", james_stein, positive_part=positive_part(4))
+    if y.size >= 4:
+        attempt("james_stein_mean", james_stein, toward="mean", positive_part=positive_part(5))
+    if graph is not None:
+        orders = 10 if mechanism == "gaussian" else max(1, min(10, MAX_LAPLACE_NODES // y.size))
+        attempt("neighbour_bayes", neighbour_bayes, graph=graph, support=support)
+        attempt("fused_lasso", fused_lasso, graph=graph, orders=orders)
+        attempt("laplacian", laplacian, graph=graph)
+        if mechanism == "gaussian" and is_of_lattices(graph):
+            attempt("wavelet", wavelet, graph=graph)
+    if shape is not None:
+        attempt("additive", additive, shape=shape)
     return tried
 
 
@@ -150,7 +152,8 @@ def _medians(
     named = list(shares)
     if "james_stein" in shares and "empirical_bayes" in made.parameters["errors"]:
         named[named.index("james_stein")] = "empirical_bayes"
-    values = [y if name == "raw" else _with_medians(name, tried[name]).values for name in named]
+    medians = {name: {"loss": "absolute"} if name in FOR_BOTH_LOSSES else {} for name in named}
+    values = [y if name == "raw" else tried[name](**medians[name]).values for name in named]
     middle = weighted_median(np.stack(values), np.array(list(shares.values())))
     if made.nonnegative and "flat" in tried:
         simple = tried["flat"](loss="absolute")
@@ -167,10 +170,6 @@ def _medians(
         risk=None,
         also={**made.also, "description": described},
     )
-
-
-def _with_medians(name: str, attempt: Callable[..., Estimate]) -> Estimate:
-    return attempt(loss="absolute") if name.startswith(FOR_BOTH_LOSSES) else attempt()
 
 
 def weighted_median(rows: Floats, weights: Floats) -> Floats:

@@ -41,7 +41,7 @@ from leastnoise.graphs import Graph
 LAST_HOPS = (1, 2, 4, 8, 16, 32, 64)  # the last hop of each
 MAX_NODES_SEEN = 128  # nodes seen, after which no further ring is begun
 CLIP_BELOW, CLIP_ABOVE = 3.0, 12.0  # in sigmas
-KNOTS = {"gaussian": 8, "laplace": 3}
+KNOTS = {"gaussian": 8, "laplace": 3}  # below the tail; fewer where nodes are few
 MAX_SIGMAS = 1e50  # beyond, fourth powers are no doubles
 MIN_NODES_PER_KNOT = 50
 
@@ -52,7 +52,6 @@ def neighbour_bayes(
     sigma: float,
     *,
     graph: Graph,
-    groups: int | None = None,
     support: Literal["real", "nonnegative"] = "real",
     loss: Loss = "squared",
     mechanism: Mechanism = "gaussian",
@@ -61,7 +60,6 @@ def neighbour_bayes(
 
     y: one noisy value for each node, in any shape. sigma: the standard deviation of their noise.
     graph: which values are near one another.
-    groups: knots below the tail (8, and 3 under Laplace noise; fewer where nodes are few).
     support: where the truth can be: "real" or "nonnegative".
     loss: "squared", or "absolute" for posterior medians, exactly zero where those of both knots are; without a risk.
     mechanism: "gaussian" or "laplace", the distribution of the noise.
@@ -72,7 +70,6 @@ def neighbour_bayes(
     """
     validation.word("support", support, ("real", "nonnegative"))
     validation.word("loss", loss, ("squared", "absolute"))
-    knots = KNOTS[mechanism] if groups is None else validation.integer("groups", groups, least=1)
     u = y / sigma
     if np.abs(u).max() > MAX_SIGMAS:
         raise errors.OutOfRange(
@@ -83,7 +80,7 @@ def neighbour_bayes(
     bounds = (0.0 if support == "nonnegative" else -math.inf, math.inf)
     with one_thread():
         seen = expect(u - anchor, graph, below)
-        fitted = _fit(u - anchor, seen.value, knots, bounds, mechanism)
+        fitted = _fit(u - anchor, seen.value, bounds, mechanism)
     means = (fitted.means if loss == "squared" else fitted.medians()) + anchor
     facts: dict[str, Any] = {
         "groups": len(fitted.parts),
@@ -150,8 +147,8 @@ class Interpolated(NamedTuple):
     parts: list[Fitted]
 
 
-def _fit(t: Floats, c: Floats, groups: int, bounds: Bounds, mechanism: Mechanism) -> Interpolated:
-    knots = np.unique(np.quantile(c, _shares(groups, t.size)))
+def _fit(t: Floats, c: Floats, bounds: Bounds, mechanism: Mechanism) -> Interpolated:
+    knots = np.unique(np.quantile(c, _shares(KNOTS[mechanism], t.size)))
     place = np.interp(c, knots, np.arange(knots.size))
     means, tilt = np.zeros((2, t.size))
     parts, shares = [], []

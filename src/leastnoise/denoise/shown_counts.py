@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leastnoise._support.validation import Floats
 from leastnoise.privacy.distributions import Distribution, Gaussian
@@ -37,8 +38,9 @@ def shown_counts(values: Floats, noise: Noise, at_least: int) -> Estimate:
     """
     y = np.asarray(values, dtype=np.float64)
     places, where = np.unique(y, return_inverse=True)
-    exponent = _fitted(places, np.bincount(where).astype(np.float64), noise, at_least) if y.size else EXPONENTS[0]
-    means = np.array([_posterior_mean(one, exponent, noise) for one in places])
+    seen = [_seen(one, noise) for one in places]
+    exponent = _fitted(seen, np.bincount(where), noise, at_least) if y.size else EXPONENTS[0]
+    means = np.array([_mean(y, *one, exponent) for y, one in zip(places, seen, strict=True)])
     return Estimate(
         values=means[where] if y.size else y,
         noisy=y,
@@ -50,33 +52,31 @@ def shown_counts(values: Floats, noise: Noise, at_least: int) -> Estimate:
     )
 
 
-def _fitted(places: Floats, times: Floats, noise: Noise, at_least: int) -> float:
+def _fitted(seen: list[tuple[Floats, Floats]], times: NDArray[np.intp], noise: Noise, at_least: int) -> float:
     from scipy.optimize import minimize_scalar  # half a second to import
 
-    grids = [_around(one, noise) for one in places]
-    chances = [_chance(one - grid, noise.distribution) for one, grid in zip(places, grids, strict=True)]
     below = np.arange(1.0, at_least + REACH[noise.mechanism] * noise.scale + 2)
     shows = noise.distribution.at_or_above(at_least - below)
 
     def loss(s: float) -> float:
-        seen = [math.log(float(chance @ grid**-s)) for grid, chance in zip(grids, chances, strict=True)]
+        found = [math.log(float(chance @ sizes**-s)) for sizes, chance in seen]
         last = below[-1] + 0.5
         shown = float(shows @ below**-s) + last ** (1 - s) / (s - 1)  # beyond, all show
-        return -float(times @ np.array(seen)) + float(times.sum()) * math.log(shown)
+        return -float(times @ np.array(found)) + float(times.sum()) * math.log(shown)
 
     return float(minimize_scalar(loss, bounds=EXPONENTS, method="bounded").x)
 
 
-def _posterior_mean(y: float, exponent: float, noise: Noise) -> float:
-    grid = _around(y, noise)
-    weight = _chance(y - grid, noise.distribution) * (grid / max(y, 1.0)) ** -exponent
-    return float(weight @ grid / weight.sum())
+def _mean(y: float, sizes: Floats, chance: Floats, exponent: float) -> float:
+    weight = chance * (sizes / max(y, 1.0)) ** -exponent
+    return float(weight @ sizes / weight.sum())
 
 
-def _around(y: float, noise: Noise) -> Floats:
-    """The sizes that y can be of."""
+def _seen(y: float, noise: Noise) -> tuple[Floats, Floats]:
+    """The sizes that y can be of, and how likely it is of each."""
     reach = math.ceil(REACH[noise.mechanism] * noise.scale) + 1
-    return np.arange(max(1.0, y - reach), y + reach + 1)
+    sizes = np.arange(max(1.0, y - reach), y + reach + 1)
+    return sizes, _chance(y - sizes, noise.distribution)
 
 
 def _chance(off: Floats, law: Distribution) -> Floats:

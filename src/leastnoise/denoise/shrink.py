@@ -99,7 +99,7 @@ def james_stein(
         _check_smooth(d, 5 if to_mean else 4, not isinstance(sigma, float), mechanism)
     centre = xp.mean(y) if to_mean else companion("toward", toward, y, xp)
     centred = y if isinstance(centre, float) and centre == 0.0 else y - centre
-    by = _equal(sigma, d, to_mean) if isinstance(sigma, float) else _different(sigma, y, xp)
+    by = _shrinkage(sigma, y, to_mean, xp)
     norm = squares(centred if isinstance(by.tilt, float) else centred * by.tilt, xp)
     if smooth:
         factor, turn = smooth_factor(host_number(norm) / sigma**2, d - to_mean)
@@ -127,16 +127,13 @@ class Shrinkage(NamedTuple):
     share: float  # of a move of y_i that is one of x_i: (d - 1)/d toward the mean
 
 
-def _equal(sigma: float, d: int, to_mean: bool) -> Shrinkage:
-    """One sigma for all bins: sigma^2 (d - 2), or d - 3."""
-    return Shrinkage((d - 3 if to_mean else d - 2) * sigma**2, 1.0, sigma, 1.0, 1 - to_mean / d)
-
-
-def _different(sigma: Floats, y: Any, xp: Any) -> Shrinkage:
-    """Tan's a and k."""
+def _shrinkage(sigma: float | Floats, y: Any, to_mean: bool, xp: Any) -> Shrinkage:
+    """Of one sigma sigma^2 (d - 2), or d - 3; of different ones Tan's a and k."""
+    if isinstance(sigma, float):
+        d = y.shape[0]
+        return Shrinkage((d - 3 if to_mean else d - 2) * sigma**2, 1.0, sigma, 1.0, 1 - to_mean / d)
     tilt, pull = tan_direction(sigma**2)
-    parts = [like(part, y, xp) for part in (tilt, sigma, sigma**2 / mean_square(sigma))]
-    return Shrinkage(pull, parts[0], parts[1], parts[2], 1.0)
+    return Shrinkage(pull, *(like(part, y, xp) for part in (tilt, sigma, sigma**2 / mean_square(sigma))), 1.0)
 
 
 def tan_direction(v: Floats) -> tuple[Floats, float]:

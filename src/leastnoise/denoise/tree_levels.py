@@ -106,7 +106,11 @@ class EstimatedLevels:
         values = self._levels(self.noisy)
         whole = _Levels(self._whole_root(values.root), [])
         for level in range(1, len(self.tops)):
-            whole.below.append(_divided(values.below[level - 1], self._above(whole, level), self.workload.shape, level))
+            parts, shape = values.below[level - 1], self.workload.shape
+            above = np.asarray(self._above(whole, level)).reshape(shape.sizes[level - 1], -1)
+            columns = zip(parts.reshape(len(parts), -1).T, above.T, strict=True)
+            made = [divided(one, shape.parents[level], total) for one, total in columns]
+            whole.below.append(np.stack(made, axis=1).reshape(parts.shape))
         return {table: self._table(whole, table).astype(np.int64) for table in self.workload.tables}
 
     def rmse(self, table: Table | None = None) -> float:
@@ -303,10 +307,3 @@ def _nonnegative(values: Floats, weights: Floats, total: Floats, shape: TreeShap
         kept = left
     made = np.where(kept, values - weights * np.where(np.isfinite(x), x, 0.0)[parents], 0.0)
     return np.maximum(made, 0.0)
-
-
-def _divided(values: Floats, total: NDArray[np.int64], shape: TreeShape, level: int) -> NDArray[np.int64]:
-    """Whole children of whole parents, in every column."""
-    flat, target = values.reshape(values.shape[0], -1), np.asarray(total).reshape(shape.sizes[level - 1], -1)
-    columns = [divided(one, shape.parents[level], whole) for one, whole in zip(flat.T, target.T, strict=True)]
-    return np.stack(columns, axis=1).reshape(values.shape)

@@ -25,7 +25,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.validation import Number
 from leastnoise.denoise.arrays import Floats, Mechanism, not_negative
@@ -44,7 +43,6 @@ def tree_wavelet(
     *,
     graph: Graph,
     threshold: Number | Literal["universal", "sure"] = "universal",
-    hard: bool = False,
     trees: int = 1,
     seed: int = 0,
     mechanism: Mechanism = "gaussian",
@@ -54,7 +52,6 @@ def tree_wavelet(
     y: one noisy value for each node, in any shape. sigma: the standard deviation of their noise.
     graph: which values are near one another.
     threshold: a number, "universal" (sigma sqrt(2 log n), the literature's), or "sure", of least unbiased risk.
-    hard: keep what is not set to zero as it is. Such an estimate has no risk.
     trees: how many are averaged; a graph without cycles has but one. seed: chooses the trees.
     mechanism: "gaussian" or "laplace", the distribution of the noise.
 
@@ -63,25 +60,17 @@ def tree_wavelet(
     array([0.2, 0.2, 0.2, 0.2, 9.4, 9.4, 9.4, 9.4])
     """
     count = 1 if is_forest(graph) else validation.integer("trees", trees)
-    if hard and threshold == "sure":
-        raise errors.InvalidParameter(
-            'The threshold "sure" needs an unbiased risk, which a hard threshold does not have: it jumps.',
-            parameter="hard",
-            value=hard,
-            example=[{"hard": False}, {"threshold": "universal"}],
-        )
     total, free, used = np.zeros(y.size), 0.0, 0.0
     for k in range(count):
         basis = TreeWavelets.of(graph, seed=seed + k)
         coefficients, constants = basis.forward(y)
         t, cost = _threshold(basis, coefficients, sigma, threshold, mechanism)
-        kept = np.where(np.abs(coefficients) > t, coefficients, 0.0) if hard else softened(coefficients, t)
-        total += basis.inverse(kept, constants)
+        total += basis.inverse(softened(coefficients, t), constants)
         free += (cost + constants.size) / count
         used += t / count
     word = threshold if isinstance(threshold, str) else "given"
-    chosen = {"trees": count, "threshold": used, "chosen": word, "hard": hard, "seed": seed}
-    return Denoised(total / count, chosen, None if hard else Stein(free))
+    chosen = {"trees": count, "threshold": used, "chosen": word, "seed": seed}
+    return Denoised(total / count, chosen, Stein(free))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -196,25 +196,20 @@ class Transform:
         part, which is kept or left out; over the number of copies. With nothing changed it is y."""
         low, high = self.reflected(y), []
         for level in range(1, self.levels + 1):
-            parts = [self._filtered(low, band, level) for band in self.bands]
+            parts = [self._filtered(low, band, 2 ** (level - 1)) for band in self.bands]
             high.append([change(level, k, part) for k, part in enumerate(parts[1:], 1)])
             low = parts[0]
         low = low if keep_low else np.zeros_like(low)
         for level in range(self.levels, 0, -1):
-            back = self._adjoint(low, self.bands[0], level)
+            low = self._filtered(low, self.bands[0], -(2 ** (level - 1)))
             for k, part in enumerate(high.pop(), 1):
-                back += self._adjoint(part, self.bands[k], level)
-            low = back
+                low += self._filtered(part, self.bands[k], -(2 ** (level - 1)))
         return self.folded(low) / self.copies
 
-    def _filtered(self, x: Floats, band: tuple[int, ...], level: int) -> Floats:
+    def _filtered(self, x: Floats, band: tuple[int, ...], step: int) -> Floats:
+        """Along every axis, with taps this far apart; the adjoint has them the other way."""
         for axis, kind in zip(self.axes, band, strict=True):
-            x = _convolved(x, self.filters[kind], 2 ** (level - 1), axis)
-        return x
-
-    def _adjoint(self, x: Floats, band: tuple[int, ...], level: int) -> Floats:
-        for axis, kind in zip(self.axes, band, strict=True):
-            x = _convolved(x, self.filters[kind], -(2 ** (level - 1)), axis)
+            x = _convolved(x, self.filters[kind], step, axis)
         return x
 
     def sizes(self, level: int, band: int) -> Floats:

@@ -226,12 +226,9 @@ class LaplaceChain:
         return self.between(self.at_atoms(w))
 
     def adjoint(self, u: Floats) -> Floats:
-        return self.at_atoms(self._gather(u))
-
-    def _gather(self, u: Floats) -> Floats:
         low = np.bincount(self.cell, self.left * u, self.atoms)
         high = np.bincount(self.cell + 1, self.right * u, self.atoms + 1)
-        return np.asarray(low + high[:-1])
+        return self.at_atoms(np.asarray(low + high[:-1]))
 
     def factor(self, v: Floats, s: Floats) -> Factor:
         off, diagonal = self.inverse

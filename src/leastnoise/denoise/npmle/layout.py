@@ -78,7 +78,8 @@ def lay_out(
     cell = step / stride
     cells, inverse, counts = _occupied(np.round((u - origin) / cell).astype(np.int64))
     far = math.ceil(quiet / cell)
-    lonely = _lonely(cells, counts, far)
+    gaps = np.diff(cells)
+    lonely = (counts == 1) & np.append(True, gaps > far) & np.append(gaps > far, True)
     if unit > 0:
         lonely &= False
     else:
@@ -126,11 +127,6 @@ def _lattice(first: float, bounds: Bounds, unit: float, spacing: float) -> tuple
         most, units = max(1, math.floor(spacing / unit)), round(span / unit)
         return unit * next(n for n in range(most, 0, -1) if units % n == 0), anchor
     return (span / math.ceil(span / spacing) if span > 0 else spacing), anchor
-
-
-def _lonely(cells: NDArray[np.int64], counts: NDArray[np.int64], far: int) -> NDArray[np.bool_]:
-    gaps = np.diff(cells) > far
-    return np.asarray((counts == 1) & np.concatenate([[True], gaps]) & np.concatenate([gaps, [True]]))
 
 
 def nearest(points: Floats, places: Floats) -> NDArray[np.intp]:
