@@ -133,7 +133,8 @@ def _shrinkage(sigma: float | Floats, y: Any, to_mean: bool, xp: Any) -> Shrinka
         d = y.shape[0]
         return Shrinkage((d - 3 if to_mean else d - 2) * sigma**2, 1.0, sigma, 1.0, 1 - to_mean / d)
     tilt, pull = tan_direction(sigma**2)
-    return Shrinkage(pull, *(like(part, y, xp) for part in (tilt, sigma, sigma**2 / mean_square(sigma))), 1.0)
+    parts = [like(part, y, xp) for part in (tilt, sigma, sigma**2 / mean_square(sigma))]
+    return Shrinkage(pull, parts[0], parts[1], parts[2], 1.0)
 
 
 def tan_direction(v: Floats) -> tuple[Floats, float]:
