@@ -43,7 +43,16 @@ def on_post_build(config: Any) -> None:
     path = Path(config.site_dir) / "search" / "search_index.json"
     index = json.loads(path.read_text())
     index["docs"] = [entry for entry in index["docs"] if entry["location"].partition("#")[0] not in pages]
+    for entry in index["docs"]:
+        if entry["location"].startswith("api/") and "#leastnoise." in entry["location"]:
+            _after_the_guides(entry)
     path.write_text(json.dumps(index))
+
+
+def _after_the_guides(entry: dict[str, str]) -> None:
+    """A name of the interface is titled Class.name: it is found by its text, and a guide with that word comes first."""
+    *_, owner, name = entry["location"].partition("#")[2].split(".")
+    entry["title"], entry["text"] = f"{owner}.{name}", f"{name} {entry['text']}"
 
 
 def on_files(files: Any, config: Any) -> Any:
