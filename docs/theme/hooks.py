@@ -47,6 +47,8 @@ def on_post_build(config: Any) -> None:
         if entry["location"].startswith("api/") and "#leastnoise." in entry["location"]:
             _after_the_guides(entry)
     path.write_text(json.dumps(index))
+    worker = path.with_name("worker.js")
+    worker.write_text(worker.read_text().replace("this.field('title')", "this.field('title', { boost: 20 })"))
 
 
 def _after_the_guides(entry: dict[str, str]) -> None:
