@@ -73,8 +73,6 @@ def shown(of: Any) -> Iterator[str]:
     console = Console(file=io.StringIO(), width=100)
     console.print(of)
     yield console.file.getvalue()  # type: ignore[attr-defined]
-    if hasattr(of, "bin_names"):
-        yield from of.bin_names(20)[1]
     if hasattr(of, "plot"):
         of.plot()
         yield from (text.get_text() for text in plt.gcf().findobj(Text))

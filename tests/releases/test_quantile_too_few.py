@@ -94,9 +94,9 @@ def test_the_chart_draws_every_interval_and_none_of_the_lost() -> None:
 def test_the_plot_draws_every_interval_and_names_the_lost() -> None:
     made = waits()
     ax = made.plot()
-    drawn = np.array([segment[:, 0] for segment in ax.collections[0].get_segments()])
+    drawn = np.array([segment[:, 0] for level in ax.collections for segment in level.get_segments()])
     low, high = made.interval(0.95)
-    assert drawn == pytest.approx(np.stack([low[KNOWN].ravel(), high[KNOWN].ravel()], axis=1))
+    assert drawn == pytest.approx(np.stack([low[KNOWN].T.ravel(), high[KNOWN].T.ravel()], axis=1))
     assert [text.get_text() for text in ax.texts].count(TOO_FEW) == 2
 
 

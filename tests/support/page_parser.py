@@ -57,9 +57,13 @@ class Page(HTMLParser):
         cells = list(zip(*keys, strict=True)) if table["flat"] else list(product(*keys))
         made = {axis["title"]: [cell[place] for cell in cells] for place, axis in enumerate(axes)}
         for number, measure in enumerate(table["measures"]):
-            made[measure["title"]] = decoded(measure["values"])
-            for end in ("low", "high") if "low" in measure else ():
-                made[end.capitalize() if not number else f"{measure['title']} {end}"] = decoded(measure[end])
+            made[measure["title"]] = values = decoded(measure["values"])
+            for end, sign in (("low", -1), ("high", 1)):
+                name = end.capitalize() if not number else f"{measure['title']} {end}"
+                if "half" in measure:
+                    made[name] = [value + sign * measure["half"] for value in values]
+                elif end in measure:
+                    made[name] = decoded(measure[end])
         return made | ({"Denoised": decoded(table["denoised"])} if table["denoised"] else {})
 
 

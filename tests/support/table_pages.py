@@ -13,9 +13,9 @@ import pyarrow as pa
 import leastnoise as ln
 from chromium import screen
 from leastnoise import datasets
+from leastnoise.pictures.tables import decimals
 from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
 from leastnoise.releases.crosstabs import CrosstabsRelease
-from leastnoise.report.shown import decimals
 from leastnoise.testing import seeded
 from pages import HOSTILE, TOWNS
 

@@ -5,10 +5,8 @@ are streets and taxis, for maps. `write_files` writes people and visits as CSV f
 """
 
 from leastnoise._support.calls import explain_public
-from leastnoise.datasets.files import write_files
-from leastnoise.datasets.register import people, people_keys
+from leastnoise.datasets.register import people, people_keys, visit_keys, visits, write_files
 from leastnoise.datasets.taxi_city import City, city, draw_trips, write_trips
-from leastnoise.datasets.visits import visit_keys, visits
 
 __all__ = [
     "City",

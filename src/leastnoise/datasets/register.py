@@ -1,17 +1,25 @@
-"""A register of the people of a made-up city: one row a person, with district, age, sex, job and yearly income.
+"""A register of the people of a made-up city: one row per person, with district, age, sex, job and yearly income.
 
 Its columns depend on each other as in a real one. Families, students and the old live in different districts; jobs go
 with age, sex and district; incomes with job, age, district and sex, and they are skewed: most are modest, some are not.
+
+Their visits to the services of the city are one row for each visit, many for a few people and few for most. How often a
+person comes is log-normal, so that limits on the rows per person matter: half of the visitors come at most five times a
+year, one in a hundred more than seventy times.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 from numpy.typing import NDArray
 
 from leastnoise._support import validation
@@ -77,6 +85,10 @@ JOBS = (
 )
 AGES_OF_WORK = (25, 35, 50)  # beginners, and then three more
 WITHOUT = ("in school", "student", "retired", "not working")  # instead of a job
+SERVICES = ("library", "pool", "clinic", "museum", "town hall", "advice", "sports hall", "allotments")
+_SHARES = np.array([0.30, 0.22, 0.16, 0.08, 0.09, 0.05, 0.08, 0.02])
+_SUMMER = np.array([0.9, 1.9, 0.8, 1.0, 0.9, 0.9, 0.6, 3.0])  # how much more often in July than in January
+_MEDIAN_VISITS, _SPREAD = 4.5, 1.2  # a year; the second is of the logarithm
 
 
 def people(rows: int = 50_000, *, seed: int = 0) -> pa.Table:
@@ -120,6 +132,64 @@ def people_keys() -> dict[str, Any]:
         "job": list(_job_names()),
         "income": Edges((0.0, 10_000.0, 20_000.0, 30_000.0, 40_000.0, 60_000.0, 100_000.0, 1_000_000.0)),
     }
+
+
+def visits(people: int = 20_000, *, seed: int = 0) -> pa.Table:
+    """Visits in one year, one row each, as an Arrow table: person, month, service, district and minutes waited.
+
+    people: how many people come at all.
+    seed: another seed draws other people of the same city.
+
+    >>> visits(100).column_names
+    ['person', 'month', 'service', 'district', 'minutes']
+    """
+    people = validation.integer("people", people)
+    rng = np.random.default_rng([seed, 21])
+    count = 1 + rng.poisson(_MEDIAN_VISITS * np.exp(_SPREAD * rng.standard_normal(people)))
+    person = np.repeat(rng.permutation(people), count)
+    favourite = np.repeat(rng.choice(len(SERVICES), people, p=_SHARES), count)
+    service = np.where(rng.random(person.size) < 0.6, favourite, rng.choice(len(SERVICES), person.size, p=_SHARES))
+    home = np.repeat(rng.choice(len(DISTRICTS), people, p=[each.share for each in DISTRICTS]), count)
+    return pa.table(
+        {
+            "person": person.astype(np.int64),
+            "month": _months(rng, service).astype(np.int32),
+            "service": pa.array(SERVICES).take(pa.array(service)),
+            "district": pa.array([each.name for each in DISTRICTS]).take(pa.array(home)),
+            "minutes": np.round(rng.gamma(1.5, 6 + 2.0 * service), 1),
+        }
+    ).take(pa.array(rng.permutation(person.size)))
+
+
+def visit_keys() -> dict[str, Any]:
+    """The public keys of the visits' columns, as `keys=` takes them: nothing in them comes from a row."""
+    return {"month": range(1, 13), "service": list(SERVICES), "district": [each.name for each in DISTRICTS]}
+
+
+def write_files(folder: str | os.PathLike[str] | None = None) -> Path:
+    """Write people.csv and visits.csv, each with a file of its public keys, into a folder, which is returned.
+
+    folder: where to; it is made if need be. Left out, a new temporary one.
+
+    >>> sorted(path.name for path in write_files().iterdir())
+    ['people.csv', 'people.toml', 'visits.csv', 'visits.toml']
+    """
+    place = Path(tempfile.mkdtemp(prefix="leastnoise-")) if folder is None else Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    pyarrow.csv.write_csv(people(), place / "people.csv")
+    pyarrow.csv.write_csv(visits(), place / "visits.csv")
+    keys = people_keys()
+    district = f"district = {_texts(keys['district'])}\n"
+    edges = ", ".join(f"{edge:.0f}" for edge in keys["income"].edges)
+    (place / "people.toml").write_text(
+        f"{district}age = {{ range = [0, {OLDEST + 1}] }}\nsex = {_texts(SEXES)}\njob = {_texts(keys['job'])}\n"
+        f"income = {{ edges = [{edges}] }}\n",
+        encoding="utf-8",
+    )
+    (place / "visits.toml").write_text(
+        f"month = {{ range = [1, 13] }}\nservice = {_texts(SERVICES)}\n{district}", encoding="utf-8"
+    )
+    return place
 
 
 def _job_names() -> tuple[str, ...]:
@@ -191,3 +261,15 @@ def _draw_each(rng: np.random.Generator, shares: Floats, row: NDArray[np.int64])
         here = np.flatnonzero(row == kind)
         drawn[here] = np.searchsorted(ends[kind], chance[here], side="right")
     return drawn
+
+
+def _months(rng: np.random.Generator, service: Any) -> Any:
+    """A month for each visit: a wave through the year, whose height is the service's."""
+    wave = (1 - np.cos(np.arange(12) / 12 * 2 * np.pi)) / 2  # 0 in January, 1 in July
+    weight = _SUMMER[:, None] ** wave
+    edges = np.cumsum(weight / weight.sum(axis=1, keepdims=True), axis=1)
+    return 1 + (rng.random(service.size)[:, None] > edges[service]).sum(axis=1).clip(max=11)
+
+
+def _texts(names: Iterable[str]) -> str:
+    return "[" + ", ".join(f'"{name}"' for name in names) + "]"

@@ -6,7 +6,7 @@ import numpy as np
 
 from leastnoise._support.text import percent
 from leastnoise._support.validation import Floats, Number
-from leastnoise.privacy.guarantees import ApproxDP, GaussianDP, ReleaseGuarantee
+from leastnoise.privacy.guarantees import ApproxDP, GaussianDP, PureDP, ReleaseGuarantee
 from leastnoise.releases.columns import labelled_facts
 from leastnoise.releases.display import TOO_FEW
 from leastnoise.releases.left_out import left_out_in_short
@@ -18,12 +18,14 @@ def promise(guarantee: ReleaseGuarantee | None, delta: float | None = None) -> s
     """A guarantee in one clause."""
     if guarantee is None:
         return "guarantee unknown"
-    if isinstance(guarantee, GaussianDP):
-        at = guarantee.to_approx(delta=delta or 1e-6)
-        return f"{guarantee.mu:.4g}-GDP, that is ({at.epsilon:.4g}, {at.delta:g})-DP"
-    if isinstance(guarantee, ApproxDP):
-        return f"({guarantee.epsilon:.4g}, {guarantee.delta:g})-DP"
-    return f"{guarantee.to_pure().epsilon:.4g}-DP"
+    at = approx(guarantee, delta)
+    told = f"({at.epsilon:.4g}, {at.delta:g})-DP" if isinstance(at, ApproxDP) else f"{at.epsilon:.4g}-DP"
+    return f"{guarantee.mu:.4g}-GDP, that is {told}" if isinstance(guarantee, GaussianDP) else told
+
+
+def approx(guarantee: ReleaseGuarantee, delta: float | None) -> ApproxDP | PureDP:
+    """A guarantee as people know it: an epsilon, and a delta where it has one."""
+    return guarantee.to_approx(delta=delta or 1e-6) if isinstance(guarantee, GaussianDP) else guarantee
 
 
 def noise_and_promise(release: Published) -> str:

@@ -1,28 +1,28 @@
-"""How noise and denoisers were chosen: mechanisms compared, the path of penalties, the weights of a mixture."""
+"""How noise, denoisers and limits were chosen: mechanisms compared, penalties, weights of a mixture, limits."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from leastnoise import errors
+from leastnoise._support.text import rounded
+from leastnoise.pictures import captions
 from leastnoise.pictures.captions import in_percent
 from leastnoise.pictures.picture import Axis, Bars, Line, Picture, Points, Ranges, Words
 from leastnoise.privacy.comparison import Comparison
 from leastnoise.releases.estimate import Estimate
+from leastnoise.releases.limit_errors import kept_in_words
+from leastnoise.releases.limit_suggestion import LimitSuggestion
 
-
-class Path(Protocol):
-    """Penalties tried, and for each Stein's unbiased estimate of the error and the degrees of freedom."""
-
-    @property
-    def penalties(self) -> Any: ...
-    @property
-    def sure(self) -> Any: ...
-    @property
-    def degrees_of_freedom(self) -> Any: ...
+# Drawn in this order, so that both together lie on top.
+CURVES = (
+    ("noise", "noise", "third", "dotted"),
+    ("bias", "left out", "second", "dashed"),
+    ("error", "together", "main", ""),
+)
 
 
 def comparison(of: Comparison) -> Picture:
@@ -55,8 +55,9 @@ def comparison(of: Comparison) -> Picture:
     )
 
 
-def path(of: Path) -> Picture:
-    """Estimated error against the penalty, the least marked; above it, how many parameters each penalty leaves."""
+def path(of: Any) -> Picture:
+    """Estimated error (`sure`) against the `penalties`, the least marked; above it, the `degrees_of_freedom` that each
+    leaves."""
     order = np.argsort(np.asarray(of.penalties, dtype=float))
     penalties, sure, free = (
         np.asarray(each, dtype=float)[order] for each in (of.penalties, of.sure, of.degrees_of_freedom)
@@ -102,4 +103,30 @@ def weights(estimate: Estimate) -> Picture:
         alt=f"The weights of {len(rows)} estimators.",
         size=(6.4, 1.5 + 0.42 * len(rows)),
         downward=True,
+    )
+
+
+def limits(of: LimitSuggestion) -> Picture:
+    """Error of a bin against max_rows, each with its best max_per_bin, by powers of ten; the proposal is marked."""
+    columns, best = of._columns(), of.errors.best
+    rows = np.asarray(columns["max_rows"], dtype=float)
+    chosen, least = float(of.errors.max_rows[best]), float(of.error)
+    low = least / 30  # what is left out falls to nothing, and a thirtieth of the error no longer matters
+    lines = []
+    for name, words, style, dashes in CURVES:
+        values = np.asarray(columns[name], dtype=float)
+        lines.append(Line(rows, np.where(values >= low, values, np.nan), style, dashes, words))  # type: ignore[arg-type]
+    unit = of.provenance.whom or "person"
+    kept = kept_in_words(of.kept, *of.kept_interval)
+    return Picture(
+        marks=(*lines, Points(np.array([chosen]), np.array([least]), "ink", 10.0)),
+        x=Axis(f"rows per {unit} that count", float(rows.min()), max(float(rows.max()), 1.001 * rows.min()), log=True),
+        y=Axis("error of a bin", low, log=True),
+        title=f"Proposed: {of.limits_in_words()}",
+        caption=(
+            f"It keeps about {kept} of the rows. Predicted from counts of units, "
+            f"{of.noise.mechanism.capitalize()} noise; {captions.promise(of.guarantee, of.delta)}."
+            f"{' SEEDED: hides nothing.' if of.seeded else ''}"
+        ),
+        alt=f"Predicted error of a bin for every limit; {chosen:g} rows, with {rounded(least)}, are proposed.",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,11 +12,11 @@ from leastnoise._support.text import rounded
 from leastnoise._support.validation import Number
 from leastnoise.pictures import captions
 from leastnoise.pictures.picture import Axis, Band, Line, Mark, Picture
+from leastnoise.pictures.tables import column
+from leastnoise.pictures.values import axis_of
 from leastnoise.releases import labels
 from leastnoise.releases.crosstab_table import CumulativeTable
 
-MAX_NAMES = 10  # of keys below the curve
-STEPS = [digit * 10**power for power in range(9) for digit in (1, 2, 5)]
 STYLES = (("main", ""), ("second", "dashed"), ("third", "dotted"), ("bar", "dashdot"), ("ink", ""), ("quiet", "dashed"))
 
 
@@ -43,25 +44,17 @@ def cumulative(curves: CumulativeTable, confidence: Number = 0.95) -> Picture:
     for number, (names, (style, dashes)) in enumerate(zip(keys, STYLES, strict=False)):
         marks.append(Band(at, low[:, number], high[:, number], style))
         marks.append(Line(at, values[:, number], style, dashes, ", ".join(names)))  # type: ignore[arg-type]
-    axis, column = domain.axes[place], table._words(curves.column)
-    named = range(0, len(values), next(n for n in STEPS if len(values) / n <= MAX_NAMES))
+    axis = axis_of(column(table, curves.column, domain.axes[place]))
     noise = f"{table.mechanism.capitalize()} noise, standard deviation of a sum at most {curves.std.max():.4g}"
     rest = f"{captions.weak(table)}{captions.seeded(table)}{captions.left_out(table)}"
     return Picture(
         marks=marks,
-        x=Axis(
-            f"{column}, up to and including",
-            names=[(float(i), _short(labels.text(axis.key(i)), 66 // len(named))) for i in named],
-        ),
+        x=replace(axis, title=f"{axis.title}, up to and including"),
         y=Axis(f"{table.noun}s, added up", min(0.0, float(low.min()))),
         title=f"Cumulative {table.noun}s",
         caption=f"{noise}; {captions.promise(table.guarantee, table.delta)}.{rest} "
         f"{captions.intervals(table, confidence, 'Bands')}",
-        alt=f"{column}: {len(values)} cumulative sums, up to {rounded(float(values[-1].max()))}, off by at most "
+        alt=f"{axis.title}: {len(values)} cumulative sums, up to {rounded(float(values[-1].max()))}, off by at most "
         f"{rounded(float((high - low).max()) / 2)}.",
         size=(7.0, 3.4),
-    )  # fmt: skip
-
-
-def _short(name: str, letters: int) -> str:
-    return name if len(name) <= max(letters, 6) else f"{name[: max(letters, 6) - 1].rstrip()}…"
+    )

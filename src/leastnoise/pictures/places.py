@@ -3,7 +3,6 @@ published; and by zone, with zones as shapes that can be filled."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastnoise import errors
+from leastnoise._support.validation import Floats
 from leastnoise.domain import Cells, Domain, Lattice, Listed, OrOther, Zones, unpack_cell
 
 MAX_SIDE = 2_000  # cells; published cells that lie further apart make no picture
@@ -34,13 +34,12 @@ class LatticeCells(NamedTuple):
 
     @property
     def in_degrees(self) -> bool:
-        """Whether the coordinates are longitude and latitude."""
-        return in_degrees(self.extent, self.lattice)
-
-    @property
-    def aspect(self) -> float:
-        """How much longer a step upward is than one to the right, where they are degrees; else 1."""
-        return aspect(self.extent) if self.in_degrees else 1.0
+        """Whether they are of longitudes and latitudes: within their ranges, and named so, or not of whole numbers."""
+        left, right, bottom, top = self.extent
+        within = max(abs(left), abs(right)) <= 180 and max(abs(bottom), abs(top)) <= 89
+        lattice = self.lattice
+        named = any(word in lattice.x.lower() for word in ("lon", "lng")) and "lat" in lattice.y.lower()
+        return within and (named or any(end != round(end) for end in (*self.extent, lattice.step)))
 
     def image(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """The values in their places, NaN where there is none."""
@@ -57,9 +56,11 @@ def lattice_cells(published: Any) -> LatticeCells | None:
     axis = domain.axes[0]
     if isinstance(axis, Cells):
         indices = getattr(published, "indices", None)
-        places = np.arange(axis.size) if indices is None else np.array([int(i) for i in indices], np.int64)
-        row, column = np.divmod(places, axis.width)
-        return _around(axis.lattice, column + axis.column, row + axis.row, whole=axis if indices is None else None)
+        if indices is None:
+            row, column = np.divmod(np.arange(axis.size), axis.width)
+            return LatticeCells(axis.lattice, column, row, (axis.column, axis.row), axis.width, axis.height)
+        row, column = np.divmod(np.array([int(i) for i in indices], np.int64), axis.width)
+        return _around(axis.lattice, column + axis.column, row + axis.row)
     if isinstance(axis, Listed) and axis.lattices and axis.lattices[0] is not None and len(axis.columns) == 1:
         if not all(isinstance(cell, int) for cell in axis.values):
             return None
@@ -68,34 +69,14 @@ def lattice_cells(published: Any) -> LatticeCells | None:
     return None
 
 
-def _around(lattice: Lattice, column: Any, row: Any, *, whole: Cells | None = None) -> LatticeCells | None:
-    if whole is not None:
-        left, low, wide, high = whole.column, whole.row, whole.width, whole.height
-    elif not len(column):
+def _around(lattice: Lattice, column: Any, row: Any) -> LatticeCells | None:
+    if not len(column):
         return None
-    else:
-        left, low = int(column.min()), int(row.min())
-        wide, high = int(column.max()) - left + 1, int(row.max()) - low + 1
-        if max(wide, high) > MAX_SIDE:
-            return None
+    left, low = int(column.min()), int(row.min())
+    wide, high = int(column.max()) - left + 1, int(row.max()) - low + 1
+    if max(wide, high) > MAX_SIDE:
+        return None
     return LatticeCells(lattice, column - left, row - low, (left, low), wide, high)
-
-
-def in_degrees(extent: tuple[float, float, float, float], lattice: Lattice) -> bool:
-    """Whether a rectangle of cells is of longitudes and latitudes: within their ranges, and named so, or not of whole
-    numbers."""
-    left, right, bottom, top = extent
-    within = max(abs(left), abs(right)) <= 180 and max(abs(bottom), abs(top)) <= 89
-    named = any(word in lattice.x.lower() for word in ("lon", "lng")) and "lat" in lattice.y.lower()
-    return within and (named or any(end != round(end) for end in (*extent, lattice.step)))
-
-
-def aspect(extent: tuple[float, float, float, float]) -> float:
-    """Of a rectangle of longitudes and latitudes: 1 / cos of the middle's latitude."""
-    return 1 / math.cos(math.radians((extent[2] + extent[3]) / 2))
-
-
-Values = NDArray[np.float64]
 
 
 def bins_of_zones(domain: Domain | None, zones: Zones) -> NDArray[np.int64]:
@@ -117,7 +98,7 @@ def bins_of_zones(domain: Domain | None, zones: Zones) -> NDArray[np.int64]:
     return found
 
 
-def values_of_zones(domain: Domain | None, values: Values, zones: Zones) -> Values:
+def values_of_zones(domain: Domain | None, values: Floats, zones: Zones) -> Floats:
     """A value for each zone, NaN where none was published."""
     bins = bins_of_zones(domain, zones)
     return np.where(bins >= 0, np.append(values, np.nan)[bins], np.nan)

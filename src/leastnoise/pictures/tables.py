@@ -1,129 +1,277 @@
-"""A table of a set: bars for one column, heat maps for two, side by side on one scale of shades, slices for three.
-
-In what was published, cells that cannot be told from zero are hatched: a shade would draw their noise.
-"""
+"""A table of numbers as pages and pictures show it: its keys, its numbers with their intervals, and how it is drawn."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from leastnoise import errors
-from leastnoise._support.validation import Floats, Number
-from leastnoise.domain import Domain
-from leastnoise.pictures import captions, values
-from leastnoise.pictures.picture import Picture, shades_for
+from leastnoise._support.validation import Floats, Number, as_host
+from leastnoise.pictures.picture import Shades
+from leastnoise.pictures.places import lattice_cells
 from leastnoise.releases import labels
-from leastnoise.releases.crosstab_estimate import CrosstabsEstimate, CrosstabTableEstimate
-from leastnoise.releases.crosstab_table import CrosstabTable
-from leastnoise.releases.crosstabs import CrosstabsRelease
+from leastnoise.releases.columns import key_columns
+from leastnoise.releases.display import TOO_FEW
+from leastnoise.releases.estimate import Estimate
+from leastnoise.releases.provenance import Promised
+from leastnoise.releases.published import Published
+from leastnoise.releases.quantile import QuantileRelease, levels_drawn
+from leastnoise.releases.summary import SummaryRelease
 
-MAX_SLICES = 6
-PANEL_INCHES, NAMES_INCHES = 3.5, 1.2  # how wide one heat map is, and the names beside the first
+BESIDE = {"sum": "Sum", "count": "Rows", "over": "Over"}  # what a statistic was computed from
+PARTS = ("rate", "share")  # statistics that are told in percent
+
+Layout = Literal["one", "bars", "dots", "spread", "line", "heat", "map"]
 
 
-def table(release: CrosstabTable, estimate: Any, truth: Any, confidence: Number) -> list[Picture]:
-    """What was published, the estimate and the truth, whichever are given: one picture, or a heat map for each."""
-    given = {"published": release.values, "denoised": estimate, "truth": truth}
-    shown = {name: _cells(release, of) for name, of in given.items() if of is not None}
-    told = isinstance(estimate, CrosstabTableEstimate)
-    error = f" Denoised: {estimate.errors_in_words()}" if told else ""
-    if len(release.columns) == 3 and min(release.shape) <= MAX_SLICES:
-        worse = told and estimate.better_than_raw is False
-        best = next(
-            name for name in ("denoised", "truth", "published") if name in shown and not (worse and name == "denoised")
+class Column(NamedTuple):
+    """A column of keys: those of an axis, or, in a flat table, the key of each cell."""
+
+    name: str
+    title: str
+    keys: Sequence[Any]
+
+    @property
+    def named(self) -> bool:
+        """Whether its keys are names, which are read, and not numbers or ranges."""
+        return bool(self.keys) and isinstance(self.keys[0], str)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Numbers:
+    """A statistic of a table: a value for each cell, with the ends of its interval."""
+
+    title: str
+    values: Any
+    low: Any = None
+    high: Any = None
+    half: float | None = None  # of all intervals, where it is one
+    percent: bool = False
+    missing: str = ""
+    drawn: bool = True
+
+    @classmethod
+    def of(cls, title: str, values: Any, ends: Any, **more: Any) -> Numbers:
+        """With the ends of intervals, or half their width where every end follows from it; where there is no interval,
+        no number."""
+        values = np.asarray(values)
+        if ends is None:
+            return cls(title=title, values=values, **more)
+        low, high = map(_finite, ends)
+        half = _one_half(low, high)
+        if half is not None and np.array_equal(values - half, low) and np.array_equal(values + half, high):
+            return cls(title=title, values=values, half=half, **more)
+        return cls(title=title, values=values, low=low, high=high, **more)
+
+    @property
+    def ends(self) -> tuple[Floats, Floats] | None:
+        """The ends of every interval; None where there are none."""
+        if self.half is None and self.low is None:
+            return None
+        values = np.asarray(self.values, dtype=float)
+        low, high = (self.low, self.high) if self.half is None else (values - self.half, values + self.half)
+        return np.asarray(low, dtype=float), np.asarray(high, dtype=float)
+
+    @property
+    def decimals(self) -> int:
+        """To the second digit of the half-width of an interval; whole numbers have none."""
+        values = np.asarray(self.values)
+        if values.dtype.kind in "iu" and (self.half is None or float(self.half).is_integer()):
+            return 0
+        half = self.half
+        if half is None and self.low is not None:
+            halves = (np.asarray(self.high, float) - np.asarray(self.low, float)) / 2
+            halves = halves[np.isfinite(halves) & (halves > 0)]
+            half = float(np.median(halves)) if halves.size else None
+        return decimals((100 if self.percent else 1) * half) if half else 0 if values.dtype.kind in "iu" else 2
+
+
+def decimals(half: float) -> int:
+    """The place of the second digit, none before the point."""
+    return min(max(0, 1 - math.floor(math.log10(half))), 20) if half else 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownTable:
+    """One table. `numbers` is empty where a page has no room for it; the file of the release has it."""
+
+    columns: tuple[Column, ...]
+    cells: int
+    numbers: tuple[Numbers, ...] = ()
+    flat: bool = False
+    layout: Layout = "bars"
+    sorted: bool = False  # names without an order: the largest first
+    counts: bool = False  # never below zero in truth
+    half: float | None = None
+    std: float | None = None
+    denoised: Floats | None = None
+    estimate: Any = None  # what knows the error of the denoised values
+    shades: Shades | None = None
+    foot: Mapping[str, Any] | None = None  # one more row, below all others
+    note: str = ""
+
+    @property
+    def title(self) -> str:
+        """What its cells are by."""
+        return " and ".join(column.title for column in self.columns)
+
+    @property
+    def better(self) -> bool | None:
+        """Whether denoising helped beyond chance; None where nobody knows."""
+        if self.estimate is None or self.estimate.kept:
+            return None if self.estimate is None else False
+        found: bool | None = self.estimate.better_than_raw
+        return found
+
+    @property
+    def drawn(self) -> list[Numbers]:
+        """The numbers that a picture has."""
+        return [numbers for numbers in self.numbers if numbers.drawn]
+
+    def rows(self) -> Any:
+        """The cells that have a row each in a picture: the largest first where keys have no order, and of very many
+        those alone."""
+        values = np.asarray(self.numbers[0].values, float)
+        places = (
+            np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable") if self.sorted else np.arange(self.cells)
         )
-        return _slices(release, best, shown[best], confidence, error)
-    if labels.plane(release.domain) is not None:
-        panels = {name: (of, _marks(release, name, confidence)) for name, of in shown.items()}
-        return _heat_maps(release, panels, release._shown_domain, error)
-    low, high = (np.asarray(end, dtype=float) for end in release.interval(confidence))
-    caption = f"{captions.noise_and_promise(release)} {captions.intervals(release, confidence)}{error}"
-    draw = values.bars if release.bins <= labels.MAX_BARS else values.steps
-    name = "denoised" if "denoised" in shown else "truth"
-    better = shown.get("denoised", shown.get("truth"))
-    series = values.Series(shown["published"], low, high, better, *release.bin_names(labels.MAX_BARS), name)
-    return [draw(series, f"Published {release.noun}s", caption)]
+        return places if self.cells <= labels.MAX_NAMED_BARS else places[: labels.MAX_BARS]
+
+    def names(self, cells: Iterable[int]) -> list[str]:
+        """What cells are called."""
+        sizes = [len(column.keys) for column in self.columns]
+        made = []
+        for cell in cells:
+            at: Any = [cell] * len(sizes) if self.flat else np.unravel_index(cell, sizes)
+            made.append(", ".join(labels.text(c.keys[int(i)]) for c, i in zip(self.columns, at, strict=True)))
+        return made
 
 
-def one_way(of: CrosstabsRelease | CrosstabsEstimate, confidence: Number) -> list[Picture]:
-    """A picture for each table of one column, at most six; of a set without any, for its first tables."""
-    asked = [columns for columns in of.tables if len(columns) == 1] or list(of.tables)[:1]
-    made = []
-    for columns in asked[:MAX_SLICES]:
-        one = of[columns]
-        picture = table(one, None, None, confidence)[0] if isinstance(one, CrosstabTable) else _denoised(of, columns)
-        made.append(replace(picture, title=" × ".join(map(of._words, columns)) or "The total", size=(4.2, 3.6)))
-    return made
+def table(of: Published | SummaryRelease, confidence: Number = 0.95) -> ShownTable:
+    """One table of one statistic, and of what stands beside it; of quantiles, of each level; of a summary, of each
+    statistic. Of an estimate the published values, with the denoised ones beside."""
+    if isinstance(of, SummaryRelease):
+        return _summary(of, confidence)
+    if isinstance(of, QuantileRelease):
+        return _quantiles(of, confidence)
+    if isinstance(of, Estimate):
+        values, ends, beside = as_host(of.noisy).ravel(), None, {}
+        keys: dict[str, Any] = {} if of.domain is None else key_columns(of.domain, of.bins, for_people=True)
+    else:
+        shown = of._shown_columns(confidence, for_people=True)
+        keys = {name: column[: of.bins] for name, column in shown.items()}  # without the row of all other keys
+        values, ends = keys.pop("value" if "value" in keys else of.kind), (keys.pop("low"), keys.pop("high"))
+        own = {name for column in _axes(of) for name in (column.name, f"{column.name}_low", f"{column.name}_high")}
+        beside = {name: keys.pop(name) for name in BESIDE if name in keys and name not in own}
+        keys.pop("enough", None)
+    columns, flat = _keys(of, keys)
+    named = flat or labels.named(of.domain)
+    layout = _layout(of, () if flat else columns, named)
+    first = Numbers.of(
+        "Published",
+        values,
+        ends,
+        percent=of.noun in PARTS,
+        missing="" if of.kind in ("count", "sum", "vector") else TOO_FEW,
+    )
+    return ShownTable(
+        columns=columns,
+        cells=of.bins,
+        numbers=(first, *(Numbers.of(BESIDE[name], column, None, drawn=False) for name, column in beside.items())),
+        flat=flat,
+        layout=layout,
+        sorted=named and layout != "heat",
+        counts=of.kind == "count",
+        half=None if ends is None else _one_half(*ends),
+        denoised=as_host(of.values).ravel().astype(float) if isinstance(of, Estimate) else None,
+    )
 
 
-def _denoised(of: Any, columns: tuple[str, ...]) -> Picture:
-    domain = Domain(columns, tuple(of.axes[name] for name in columns))
-    found = np.asarray(of[columns].values, dtype=float).ravel()
-    draw = values.bars if found.size <= labels.MAX_BARS else values.steps
-    names = labels.of(domain, range(min(found.size, labels.MAX_BARS)))
-    return draw(values.Series(found, found, found, None, labels.title(domain), names), "Denoised", of.errors_in_words())
-
-
-def _cells(release: CrosstabTable, of: Any) -> Floats:
-    """One value a cell, from an array or from what has values."""
-    found = np.asarray(of.values if hasattr(of, "values") else of, dtype=float).ravel()
-    if found.size != release.bins:
-        raise errors.InvalidParameter(f"The table has {release.bins:,} cells and there are {found.size:,} values.")
-    return found
-
-
-def _marks(release: CrosstabTable, name: str, confidence: Number) -> Any:
-    """Which published cells have an interval that reaches down to zero; no cell is negative in truth."""
-    low = np.asarray(release.interval(confidence).low, dtype=float)
-    return low <= 0 if name == "published" else np.zeros(release.bins, dtype=bool)
-
-
-def _slices(release: CrosstabTable, name: str, shown: Floats, confidence: Number, error: str) -> list[Picture]:
-    """The best values known, a heat map for each key of the column that has the fewest."""
-    cut, domain = int(np.argmin(release.shape)), release._shown_domain
-    if domain is None:
-        raise errors.BadDomain("A table of a set has columns.")
-    of, marks = (
-        np.moveaxis(part.reshape(release.shape), cut, 0) for part in (shown, _marks(release, name, confidence))
-    )  # fmt: skip
-    left, axis = [place for place in range(3) if place != cut], domain.axes[cut]
-    rest = Domain(tuple(domain.names[place] for place in left), tuple(domain.axes[place] for place in left))
-    panels = {
-        f"{name}, {domain.names[cut]}: {labels.text(axis.key(place))}": (of[place].ravel(), marks[place].ravel())
-        for place in range(axis.size)
-    }
-    return _heat_maps(release, panels, rest, error)
-
-
-def _heat_maps(
-    release: CrosstabTable, panels: dict[str, tuple[Floats, Any]], domain: Domain | None, error: str
-) -> list[Picture]:
-    if domain is not None and _is_lying(domain):
-        shape = tuple(axis.size for axis in domain.axes)
-        panels = {name: (_turned(of, shape), _turned(marks, shape)) for name, (of, marks) in panels.items()}
-        domain = Domain(domain.names[::-1], domain.axes[::-1])
-    plane = labels.plane(domain)
-    if plane is None:
-        raise errors.BadDomain("A heat map needs two columns of at least two keys each.")
-    calm = [of for name, (of, _) in panels.items() if not name.startswith("published")]
-    shades = shades_for(calm or [of for of, _ in panels.values()], noise=release.std, title=release.kind)
-    hatched = " Hatched cells may be zero." if any(marks.any() for _, marks in panels.values()) else ""
-    caption = captions.noise_and_promise(release) + hatched + error
-    wide = PANEL_INCHES if len(panels) > 1 else 5.0 + NAMES_INCHES
-    size = wide, float(np.clip(0.24 * plane.rows, 1.6, 4.2)) + 1.0
-    return [
-        values.rectangle(of, plane, shades, name, caption, marks, size) for name, (of, marks) in panels.items()
+def _summary(of: SummaryRelease, confidence: Number) -> ShownTable:
+    """A row for each bin, with a column for each statistic."""
+    numbers = [
+        Numbers.of(each.name, of[each.name].values, of[each.name].interval(confidence), percent=each.kind in PARTS,
+                   missing=TOO_FEW)
+        for each in of.figures
     ]  # fmt: skip
+    return ShownTable(
+        columns=_axes(of),
+        cells=of.bins,
+        numbers=tuple(numbers),
+        layout="one" if of.bins == 1 else "dots",
+        sorted=labels.named(of.domain),
+    )
 
 
-def _turned(values: Any, shape: tuple[int, ...]) -> Any:
-    return values.reshape(shape).T.ravel()
+def _quantiles(of: QuantileRelease, confidence: Number) -> ShownTable:
+    """A row for each group, with a column for each level; every level is in the table, some are drawn."""
+    values, low, high = (np.atleast_2d(end) for end in (of.values, *of.interval(confidence)))
+    drawn = levels_drawn(of.levels) if of.domain is not None else range(len(of.levels))
+    keys = {name: list(column) for name, column in of.key_columns(for_people=True).items() if name != "level"}
+    numbers = tuple(
+        Numbers.of(
+            "median" if level == 0.5 else f"{100 * level:g}% quantile",
+            values[:, place],
+            (low[:, place], high[:, place]) if of.has_intervals else None,
+            missing=TOO_FEW,
+            drawn=place in drawn,
+        )
+        for place, level in enumerate(of.levels)
+    )
+    return ShownTable(
+        columns=tuple(Column(name, of._words(name), column[:: len(of.levels)]) for name, column in keys.items()),
+        cells=len(values),
+        numbers=numbers,
+        flat=True,
+        layout="one" if len(values) == 1 else "spread",
+    )
 
 
-def _is_lying(domain: Domain) -> bool:
-    """Whether its second column has the names, which are read beside the cells, and its first numbers or ranges."""
-    first, second = (isinstance(axis.key(0), str) for axis in domain.axes)
-    return second and not first
+def _axes(of: Any) -> tuple[Column, ...]:
+    domain = of.domain
+    if domain is None:
+        return ()
+    return tuple(column(of, name, axis) for name, axis in zip(domain.names, domain.axes, strict=True))
+
+
+def column(of: Promised, name: str, axis: Any) -> Column:
+    """An axis by what readers call it."""
+    return Column(name, of._words(name), [axis.key(position) for position in range(axis.size)])
+
+
+def _keys(of: Published, columns: Mapping[str, Any]) -> tuple[tuple[Column, ...], bool]:
+    """The keys of each axis; or those of each cell, where a lattice's places say more, or not every bin shows."""
+    cells = lattice_cells(of)
+    if cells is not None or not of.covers_domain:
+        own = columns if cells is None else (cells.lattice.x, cells.lattice.y)
+        return tuple(Column(name, of._words(name), list(columns[name])) for name in own if name in columns), True
+    if of.domain is None:
+        shape = np.shape(of.values)
+        names = ("row", "column") if len(shape) == 2 else ("bin",)
+        return tuple(map(Column, names, names, map(range, shape if len(shape) == 2 else (of.bins,)))), False
+    return _axes(of), False
+
+
+def _layout(of: Published, columns: tuple[Column, ...], named: bool) -> Layout:
+    if of.bins == 1:
+        return "one"
+    if len(columns) > 1 and min(len(column.keys) for column in columns) > 1:
+        return "heat"
+    return "line" if not named else "bars" if of.kind in ("count", "sum", "estimate") else "dots"
+
+
+def _finite(ends: Any) -> Any:
+    ends = np.asarray(ends)
+    return ends if ends.dtype.kind != "f" else np.where(np.isinf(ends), np.nan, ends)
+
+
+def _one_half(low: Any, high: Any) -> float | None:
+    """Half the width of all intervals, where it is one."""
+    if not len(low):
+        return None
+    wide = (np.asarray(high, float) - np.asarray(low, float)) / 2
+    half = float(wide[0])
+    return half if math.isfinite(half) and np.allclose(wide, half, rtol=1e-9, atol=0) else None

@@ -1,31 +1,15 @@
-"""What a bin is called for people: one line of text each, and where it lies in a picture."""
+"""What a bin is called for people: one line of text each."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from leastnoise._support.text import key_words
-from leastnoise.domain import Cells, Domain, Keys, Listed, OrNull, OrOther, cell_centres, innermost
+from leastnoise.domain import Domain, Keys, Listed, OrNull, OrOther, cell_centres, innermost
 
 MAX_BARS, MAX_NAMED_BARS = 40, 120  # bins that have a bar and a name each; names without an order have no line
-MIN_AXIS = 2  # bins; a shorter axis is no side of a picture
-
-
-class Plane(NamedTuple):
-    """A domain that is a rectangle: values.reshape(rows, columns) is its picture."""
-
-    rows: int
-    columns: int
-    across: str
-    along: str
-    extent: tuple[float, float, float, float] | None  # left, right, bottom, top; None where keys are only names
-    over: Any = None  # where there is no extent: the axis of the columns' keys, and that of the rows'
-    down: Any = None
-    downward: bool = False  # rows of names are read from the top; numbers, days and ranges rise
 
 
 def text(key: Any) -> str:
@@ -76,33 +60,6 @@ def key_text(axis: Any, key: Any) -> str:
 def title(domain: Domain | None) -> str:
     """What the bins are by."""
     return "bin" if domain is None else " and ".join(map(key_words, domain.names))
-
-
-def plane(domain: Domain | None) -> Plane | None:
-    """The rectangle that a lattice, or a domain of two columns, is."""
-    if domain is None:
-        return None
-    if len(domain.axes) == 1 and isinstance(domain.axes[0], Cells):
-        cells = domain.axes[0]
-        step = cells.lattice.step
-        left, bottom = cells.column * step, cells.row * step
-        extent = (left, left + cells.width * step, bottom, bottom + cells.height * step)
-        return Plane(cells.height, cells.width, cells.lattice.x, cells.lattice.y, extent)
-    if len(domain.axes) == 2 and min(axis.size for axis in domain.axes) >= MIN_AXIS:
-        rows, columns = (axis.size for axis in domain.axes)
-        down, over = domain.axes
-        return Plane(rows, columns, domain.names[1], domain.names[0], None, over, down, isinstance(down.key(0), str))
-    return None
-
-
-def with_bars(domain: Domain | None, values: Any) -> Any:
-    """The places of the bins that get a bar each, in order; None where a line shows them better.
-
-    Names without an order make no line: of very many the largest get a bar.
-    """
-    if values.size <= (MAX_NAMED_BARS if named(domain) else MAX_BARS):
-        return np.arange(values.size)
-    return np.argsort(-np.nan_to_num(values), kind="stable")[:MAX_BARS] if named(domain) else None
 
 
 def largest_in_words(shown: int, size: int) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from leastnoise import errors
 from leastnoise._support.validation import Number
-from leastnoise.releases import display, labels, views
+from leastnoise.releases import display, views
 from leastnoise.releases.block import BinPromise
 from leastnoise.releases.columns import labelled_domain
 from leastnoise.releases.file_format import Saved
@@ -220,10 +220,6 @@ class Binned(Promised, Frames, Spreadsheets, Saved):
     def _shown_domain(self) -> Domain | None:
         """The domain by what readers call its columns."""
         return labelled_domain(self.domain, self.provenance.labels)
-
-    def bin_names(self, most: int) -> tuple[str, list[str]]:
-        """What the bins are by, and what the first are called, at most `most` of them."""
-        return labels.title(self._shown_domain), labels.of(self.domain, range(min(self.bins, most)))
 
     @property
     def why_not_denoised(self) -> str:

@@ -12,7 +12,7 @@ from leastnoise._support import validation
 from leastnoise._support.immutable import Frozen
 from leastnoise._support.validation import Number
 from leastnoise.domain import Cells, Domain, key_cell, listed, with_lattices
-from leastnoise.releases import labels, records
+from leastnoise.releases import records
 from leastnoise.releases.block import Interval, Values
 from leastnoise.releases.columns import key_columns
 from leastnoise.releases.noise import Noise
@@ -88,10 +88,6 @@ class SparseRelease(Published):
 
     def _half_width(self, confidence: Number) -> float:
         return self.distribution.half_width(validation.number("confidence", confidence), self.domain_size)
-
-    def bin_names(self, most: int) -> tuple[str, list[str]]:
-        """What the bins are by, and what the first that show are called, at most `most` of them."""
-        return labels.title(self._shown_domain), labels.of(self.domain, [int(i) for i in self.indices[:most]])
 
     @property
     def why_not_denoised(self) -> str:

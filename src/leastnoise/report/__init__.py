@@ -1,8 +1,8 @@
 """One HTML page about what was released, for people: nothing to install, nothing to fetch, nothing private.
 
-    shown           what the page shows: one table or many, each with its keys and its numbers
+    shown           what the page shows: one table or many, beside an estimate or on a map
     sentences       its sentences: the guarantee, the noise, what is left out
-    check           how to cite it, and what to type to check it
+    check           how to cite it, what to type to check it, and in which file it is
     data            the numbers, as the page's script reads them
     document        all of it in one file, every value escaped
     tree            tables along a tree, as a list that opens

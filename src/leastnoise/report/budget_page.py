@@ -1,46 +1,23 @@
-"""The page about a budget, all of it in one file: what is left, what every release spent, every entry."""
+"""The page about a budget, all of it in one file: what is left, what every release spent, every entry.
+
+The budget itself is a type of the curator, which nothing here may import."""
 
 from __future__ import annotations
 
 import os
 import shlex
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
 from leastnoise.pictures import svg
 from leastnoise.pictures.budgets import budget as bar_of
 from leastnoise.pictures.captions import in_percent
-from leastnoise.privacy.strength import Strength
 from leastnoise.report.check import Step
 from leastnoise.report.document import render, write_text
 
 MAX_ENTRIES = 2_000  # of the table: the last ones
-
-
-class PublicBudget(Protocol):
-    """What is read of a budget."""
-
-    @property
-    def name(self) -> Any: ...
-    @property
-    def location(self) -> Any: ...
-    @property
-    def terms(self) -> Any: ...
-    @property
-    def strength(self) -> Strength: ...
-    @property
-    def remaining(self) -> Any: ...
-    @property
-    def closed(self) -> Any: ...
-    @property
-    def allocations(self) -> Any: ...
-    @property
-    def unit(self) -> Any: ...
-    @property
-    def table(self) -> Any: ...
-    def history(self) -> list[Any]: ...
 
 
 class Allocated(NamedTuple):
@@ -63,12 +40,12 @@ class Line(NamedTuple):
     allocation: str
 
 
-def write(path: str | os.PathLike[str], of: PublicBudget, *, title: str | None = None) -> Path:
+def write(path: str | os.PathLike[str], of: Any, *, title: str | None = None) -> Path:
     """The page about a budget, in a file that appears whole or not at all."""
     return write_text(path, lambda: page(of, title=title))
 
 
-def page(of: PublicBudget, *, title: str | None = None) -> str:
+def page(of: Any, *, title: str | None = None) -> str:
     """The page as text."""
     entries, left = of.history(), of.remaining
     picture = bar_of(entries, of.terms)
@@ -90,7 +67,7 @@ def page(of: PublicBudget, *, title: str | None = None) -> str:
     )
 
 
-def _warnings(of: PublicBudget, entries: list[Any]) -> list[str]:
+def _warnings(of: Any, entries: list[Any]) -> list[str]:
     found = [of.strength.in_words()] if of.strength.warns else []
     if not of.closed:
         return found
@@ -99,7 +76,7 @@ def _warnings(of: PublicBudget, entries: list[Any]) -> list[str]:
     return [f"{closed} Nothing is released until it is reopened.", *found]
 
 
-def _lead(of: PublicBudget) -> str:
+def _lead(of: Any) -> str:
     about = f' in "{of.table}"' if of.table else ""
     return (
         f"The most that all releases together may reveal about any one {of.unit or 'unit'}{about}. Every entry was "
@@ -113,7 +90,7 @@ def _last(entries: list[Any]) -> str:
     return f"{len(entries):,} entries; the last of {entries[-1].created_at:%Y-%m-%d %H:%M} UTC."
 
 
-def _facts(of: PublicBudget) -> list[tuple[str, str]]:
+def _facts(of: Any) -> list[tuple[str, str]]:
     terms, left = of.terms, of.remaining
     rows = [
         ("epsilon, delta", f"{float(terms.epsilon):g}, {float(terms.delta):g}"),

@@ -1,9 +1,12 @@
-"""How to cite a release, and what to type to check its page."""
+"""How to cite a release, what to type to check its page, and which file beside the page holds the release."""
 
 from __future__ import annotations
 
+import os
 from typing import Any, NamedTuple
 
+from leastnoise._support import outputs
+from leastnoise._support.outputs import path_of
 from leastnoise._support.text import rounded
 from leastnoise._support.version import VERSION
 from leastnoise.privacy.guarantees import GaussianDP
@@ -14,9 +17,16 @@ from leastnoise.releases.published import Published
 from leastnoise.releases.release import Release
 from leastnoise.releases.summary import SummaryRelease
 from leastnoise.releases.table_set import table_name
-from leastnoise.report.saved_release import Unsaved
 from leastnoise.report.sentences import short_guarantee
 from leastnoise.report.shown import Shown
+
+MOST_FILES = 500  # looked at
+
+
+class Unsaved(str):
+    """The name that a file may get: none that holds this was found."""
+
+    __slots__ = ()
 
 
 class Step(NamedTuple):
@@ -146,3 +156,29 @@ def check_ledger(of: Promised) -> list[Step]:
             f"print([e for e in budget.history() if e.release == {of.id!r}])",
         )
     ]
+
+
+def saved_file(page: str | os.PathLike[str], of: Promised, otherwise: str) -> str:
+    """The name of the newest Parquet file of ours in the page's folder that holds this; `otherwise`, Unsaved, if none.
+
+    An estimate has the id of its release, and is told from it.
+    """
+    try:
+        found = sorted(path_of(page).absolute().parent.glob("*.parquet"), key=os.path.getmtime, reverse=True)
+    except OSError:
+        return Unsaved(otherwise)
+    for path in found[:MOST_FILES]:
+        try:
+            facts = outputs.facts(path)
+        except ValueError:
+            continue
+        if facts is not None and ("estimate" in facts["what"]) == isinstance(of, Estimate) and _has_id(facts, of.id):
+            return path.name
+    return Unsaved(otherwise)
+
+
+def _has_id(facts: Any, release: str) -> bool:
+    """Whether it is about this release: others may name it as the one that proposed their limits."""
+    if isinstance(facts, dict):
+        return (bool(release) and facts.get("id") == release) or any(_has_id(each, release) for each in facts.values())
+    return isinstance(facts, list) and any(_has_id(each, release) for each in facts)

@@ -13,10 +13,11 @@ import numpy as np
 
 from leastnoise._support.text import key_words
 from leastnoise.pictures import svg
+from leastnoise.pictures.tables import Numbers, ShownTable
 from leastnoise.releases import labels
 from leastnoise.releases.selected import LABEL
 from leastnoise.report import sentences
-from leastnoise.report.shown import Numbers, Shown, ShownTable
+from leastnoise.report.shown import Shown
 
 MAX_EXACT_INTEGER = 2**53  # integers beyond are text in a browser
 

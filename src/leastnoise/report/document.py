@@ -22,11 +22,11 @@ from leastnoise._support import files as output_files
 from leastnoise._support.version import VERSION
 from leastnoise.domain import Zones
 from leastnoise.graphs import Graph
-from leastnoise.pictures import guarantees, palette, svg
+from leastnoise.pictures import choices, guarantees, palette, svg
 from leastnoise.releases.limit_suggestion import LimitSuggestion
 from leastnoise.releases.provenance import Promised
 from leastnoise.report import check, data, limits, sentences
-from leastnoise.report.saved_release import Unsaved, saved_file
+from leastnoise.report.check import Unsaved, saved_file
 from leastnoise.report.shown import Shown, shown
 from leastnoise.report.tree import tree
 
@@ -128,7 +128,7 @@ def limits_page(of: LimitSuggestion, *, title: str | None = None, file: str = Un
         of=of,
         title=heading,
         warnings=[*sentences.warnings(of, seeded=of.seeded), *limits.risky(of)],
-        picture=Markup(svg.svg(limits.picture(of))),
+        picture=Markup(svg.svg(choices.limits(of))),
         found=limits.found(of),
         facts=limits.facts(of),
         use=limits.use(of, file),

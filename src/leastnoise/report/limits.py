@@ -7,13 +7,10 @@ from shlex import quote
 from typing import Any, NamedTuple
 
 from leastnoise._support.text import rounded
-from leastnoise.pictures.limits import limits as picture
 from leastnoise.releases.limit_errors import PLAUSIBLE, kept_in_words
 from leastnoise.releases.limit_suggestion import RISKY, LimitSuggestion
 from leastnoise.report import sentences
 from leastnoise.report.check import Step, check_file, check_guarantee, check_ledger
-
-__all__ = ["check_steps", "facts", "found", "picture", "risky", "title", "use"]
 
 AROUND = 4  # limits on either side of the proposal are shown at once
 WORTH_SHOWING = 10  # times the error of the proposed limits: worse ones are in the file

@@ -12,8 +12,10 @@ from leastnoise._support import csv_text
 from leastnoise._support.text import about, digits_beside, percent_at_most, rounded
 from leastnoise._support.validation import Floats
 from leastnoise.domain.product import alike_in_words, differ_by_case
+from leastnoise.pictures import captions
 from leastnoise.pictures.captions import in_percent
-from leastnoise.privacy.guarantees import ApproxDP, GaussianDP, PureDP
+from leastnoise.pictures.tables import ShownTable
+from leastnoise.privacy.guarantees import ApproxDP, GaussianDP
 from leastnoise.releases import labels
 from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
 from leastnoise.releases.crosstabs import CrosstabsRelease
@@ -24,7 +26,7 @@ from leastnoise.releases.quantile import QuantileRelease
 from leastnoise.releases.release import Release
 from leastnoise.releases.summary import SummaryRelease
 from leastnoise.releases.table_set import table_name
-from leastnoise.report.shown import MAX_CELLS_SHOWN, Shown, ShownTable
+from leastnoise.report.shown import MAX_CELLS_SHOWN, Shown
 
 MAX_COLUMNS_IN_TITLE = 6
 MAX_DOTS = 60  # of a line; more are a line of steps in a band
@@ -231,17 +233,9 @@ def protection(of: Promised) -> Protection:
 
 def _short_epsilon(of: Promised) -> str:
     """Epsilon to three digits, rounded up."""
-    guarantee = of.guarantee
-    epsilon = _epsilon(guarantee, of.delta)
-    return (
-        "" if epsilon is None else f"ε = {Context(prec=3, rounding=ROUND_CEILING).plus(Decimal(epsilon)).normalize():f}"
-    )
-
-
-def _epsilon(guarantee: Any, delta: float | None) -> float | None:
-    if isinstance(guarantee, GaussianDP):
-        return guarantee.to_approx(delta=delta or 1e-6).epsilon
-    return guarantee.epsilon if isinstance(guarantee, ApproxDP | PureDP) else None
+    assert of.guarantee is not None
+    epsilon = Decimal(captions.approx(of.guarantee, of.delta).epsilon)
+    return f"ε = {Context(prec=3, rounding=ROUND_CEILING).plus(epsilon).normalize():f}"
 
 
 def most_found(of: Promised, false_alarms: ArrayLike) -> Floats:
@@ -290,15 +284,10 @@ def _guarantee(of: Promised) -> list[tuple[str, str]]:
     if guarantee is None:
         return []
     side = "one more or one fewer" if guarantee.neighbours == "add-remove" else "one exchanged for another"
-    rows: list[tuple[str, str]] = []
-    if isinstance(guarantee, GaussianDP):
-        at = guarantee.to_approx(delta=of.delta or 1e-6)
-        rows = [("epsilon", f"{at.epsilon:.6g} at delta {at.delta:g}"), ("mu", f"{guarantee.mu:.6g}")]
-    elif isinstance(guarantee, ApproxDP):
-        rows = [("epsilon", f"{guarantee.epsilon:.6g} at delta {guarantee.delta:g}")]
-    elif isinstance(guarantee, PureDP):
-        rows = [("epsilon", f"{guarantee.epsilon:.6g}, with delta 0")]
-    return [*rows, ("neighbours", side)]
+    at = captions.approx(guarantee, of.delta)
+    delta = f" at delta {at.delta:g}" if isinstance(at, ApproxDP) else ", with delta 0"
+    mu = [("mu", f"{guarantee.mu:.6g}")] if isinstance(guarantee, GaussianDP) else []
+    return [("epsilon", f"{at.epsilon:.6g}{delta}"), *mu, ("neighbours", side)]
 
 
 def short_guarantee(of: Promised) -> str:

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from leastnoise.pictures.tables import decimals
+from leastnoise.pictures.trees import Levels
 from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.report.data import label
-from leastnoise.report.shown import decimals
-from leastnoise.workload import Workload
 
 MAX_NODES = 6_000
 
@@ -42,52 +42,28 @@ class Tree:
 
 
 def tree(of: Any, estimate: Any) -> Tree | None:
-    """The tree of a set of tables; None for what has none."""
+    """The tree of a set of tables, from the root down; None for what has none."""
     if not isinstance(of, CrosstabsRelease) or not of.workload.levels:
         return None
-    return _Reader(of, estimate, of.workload).tree
+    deepest, sizes = of.workload.deepest[()], np.cumsum(of.workload.shape.sizes)
+    depth = max(level for level in range(deepest + 1) if level <= 1 or sizes[level] <= MAX_NODES)
+    found = Levels.read(of, estimate, depth, 0.95)
+    shown = [values is not None for values in found.denoised]
+    beside = "" if not any(shown) else "all" if all(shown) else "some"
+    return Tree(" › ".join(of.workload.levels[:depth]), beside, deepest - depth, _node(found, 0, 0))
 
 
-class _Reader:
-    def __init__(self, of: CrosstabsRelease, estimate: Any, workload: Workload) -> None:
-        sizes = np.cumsum(workload.shape.sizes)
-        self.depth = max(level for level in range(workload.deepest[()] + 1) if level <= 1 or sizes[level] <= MAX_NODES)
-        self.names = workload.levels[: self.depth]
-        self.axes, self.left = of.axes, workload.deepest[()] - self.depth
-        self.starts, self.children = workload.shape.starts, workload.shape.children
-        tables = [workload.at_level((), level) for level in range(self.depth + 1)]
-        self.values = [np.asarray(of[table].values, dtype=float) for table in tables]
-        self.halves = [
-            np.ravel(np.broadcast_to(of.errors.sum_half_widths(table, confidence=0.95), self.values[i].shape))
-            for i, table in enumerate(tables)
-        ]
-        beside = [None] * len(tables) if estimate is None else [estimate[table] for table in tables]
-        # Levels whose denoised numbers are not better beyond chance have none beside.
-        self.denoised = [
-            None if one is None or one.better_than_raw is False else np.asarray(one.values, float) for one in beside
-        ]
-
-    @property
-    def tree(self) -> Tree:
-        """All of it, from the root down."""
-        shown = [values is not None for values in self.denoised]
-        beside = "" if not any(shown) else "all" if all(shown) else "some"
-        return Tree(" › ".join(self.names), beside, self.left, self._node(0, 0, "All", 1.0))
-
-    def _node(self, level: int, node: int, name: str, share: float) -> Node:
-        value, half = float(self.values[level][node]), float(self.halves[level][node])
-        digits, better = decimals(half), self.denoised[level]
-        beside = "" if better is None else f"{better[node]:,.{digits}f}"
-        texts = f"{value:,.{digits}f}", f"{half:,.{digits}f}", beside
-        return Node(name, *texts, min(1.0, max(0.0, share)), self._below(level, node))
-
-    def _below(self, level: int, node: int) -> list[Node]:
-        if level == self.depth:
-            return []
-        start, count = int(self.starts[level][node]), int(self.children[level][node])
-        whole = max(float(self.values[level][node]), 1e-300)
-        axis = self.axes[self.names[level]]
-        return [
-            self._node(level + 1, child, label(axis.key(child)), float(self.values[level + 1][child]) / whole)
-            for child in range(start, start + count)
-        ]
+def _node(found: Levels, level: int, node: int) -> Node:
+    value, half, better = float(found.values[level][node]), float(found.halves[level][node]), found.denoised[level]
+    numbers = value, half, *(() if better is None else (better[node],))
+    texts = [f"{number:,.{decimals(half)}f}" for number in numbers]
+    return Node(
+        name=label(found.key(level, node)),
+        value=texts[0],
+        half=texts[1],
+        denoised="".join(texts[2:]),
+        share=min(1.0, max(0.0, value / found.share(level, node))),
+        below=[_node(found, level + 1, child) for child in found.below(level, node)]
+        if level + 1 < len(found.values)
+        else [],
+    )

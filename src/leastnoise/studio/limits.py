@@ -23,8 +23,7 @@ from leastnoise.jobs.file import Job
 from leastnoise.jobs.proposed_limits import around
 from leastnoise.jobs.questions import QUESTIONS
 from leastnoise.jobs.running import Run, limits_question, open_table
-from leastnoise.pictures import limits as limits_of
-from leastnoise.pictures import svg
+from leastnoise.pictures import choices, svg
 from leastnoise.releases.clip_suggestion import ClipSuggestion
 from leastnoise.releases.file_format import load
 from leastnoise.releases.limit_suggestion import LimitSuggestion
@@ -274,7 +273,7 @@ def _proposal(studio: Studio, draft: Draft) -> dict[str, Any] | None:
         "lines": around(found, MAX_LINES),
         "weighed": found.to_arrow().num_rows,
         "sentences": found.explain().splitlines(),
-        "picture": Markup(svg.svg(limits_of.limits(found))),
+        "picture": Markup(svg.svg(choices.limits(found))),
     }
 
 
