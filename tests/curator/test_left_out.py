@@ -282,7 +282,7 @@ def test_captions_say_it_shortly(flights: Table) -> None:
     pytest.importorskip("matplotlib")
     release = flights.histogram("month", keys=range(1, 13), max_rows=20).release(**ASK)
     for drawn in (release.plot(), release.denoise("james_stein").plot()):
-        caption = " ".join(" ".join(text.get_text().split()) for text in drawn.texts)
+        caption = " ".join(" ".join(text.get_text().split()) for text in drawn.figure.texts)
         assert "Left out: rows beyond 20 of one plane; rows with no plane; rows whose month" in caption
 
 

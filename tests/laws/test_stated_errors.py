@@ -156,8 +156,8 @@ def test_an_estimated_error_is_told_to_two_digits_and_kept_to_all(tmp_path: Path
     for text in (
         estimate.explain(),
         report.page(release, estimate=estimate),
-        *(child.get_text() for child in estimate.plot().texts),
-        *(child.get_text() for child in plot.weights(estimate).texts if "error" in child.get_text()),
+        *(child.get_text() for child in estimate.plot().figure.texts),
+        *(child.get_text() for child in plot.weights(estimate).figure.texts if "error" in child.get_text()),
     ):
         assert told in " ".join(text.split())
         assert every == told.removeprefix("about ") or f" {every}" not in text

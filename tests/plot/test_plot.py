@@ -251,7 +251,7 @@ def test_a_budget_draws_itself(tmp_path: Path) -> None:
 
 
 def _words(ax: Any) -> str:
-    return " ".join(" ".join(text.get_text() for text in ax.texts).split())
+    return " ".join(" ".join(text.get_text() for text in (*ax.texts, *ax.figure.texts)).split())
 
 
 def test_the_caption_tells_noise_guarantee_and_seed() -> None:
@@ -335,7 +335,7 @@ def test_no_caption_is_cut_off(name: str) -> None:
         ax = picture(name)
         figure = ax.figure
         figure.draw_without_rendering()
-        captions = [text for text in (*ax.texts, figure._supxlabel) if text is not None and text.get_fontsize() == 8]
+        captions = [text for text in (*ax.texts, *figure.texts) if text.get_fontsize() == 8]
         for text in captions:
             assert text.get_window_extent().x1 <= figure.bbox.x1, text.get_text()
 
@@ -347,7 +347,7 @@ def test_no_caption_is_cut_off_beside_long_names(letters: int) -> None:
         names = [f"{i}{'W' * letters}" for i in range(6)]
         ax = replace(pages.kind("few"), domain=product(["town"], names)).plot()
         ax.figure.draw_without_rendering()
-        (caption,) = (text for text in ax.texts if text.get_fontsize() == 8)
+        (caption,) = (text for text in ax.figure.texts if text.get_fontsize() == 8)
         assert len(caption.get_text().splitlines()) > 1
         assert caption.get_window_extent().x1 <= ax.figure.bbox.x1
 

@@ -189,7 +189,7 @@ def test_a_picture_says_of_a_weak_promise_that_it_is(epsilon: float) -> None:
         warnings.simplefilter("ignore", errors.WeakPromise)
         made = ln.release(np.arange(9), sensitivity=1, epsilon=epsilon, delta=1e-6)
     for of in (made, made.denoise("james_stein")):
-        told = " ".join(text.get_text() for text in of.plot().texts).replace("\n", " ")
+        told = " ".join(text.get_text() for text in of.plot().figure.texts).replace("\n", " ")
         assert ("This promise protects nobody in practice." in told) == (epsilon == 100)
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import textwrap
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -31,7 +30,6 @@ from leastnoise.pictures.picture import (
     Words,
     extent,
     short_number,
-    stairs,
 )
 
 if TYPE_CHECKING:
@@ -40,7 +38,6 @@ if TYPE_CHECKING:
 INK, QUIET, LINE = (palette.LIGHT[name] for name in ("ink", "quiet", "line"))
 DASHES: dict[str, Any] = {"": "-", "dashed": (0, (5, 2)), "dotted": (0, (1.2, 1.4)), "dashdot": (0, (6, 2, 1.2, 2))}
 LETTERS_PER_INCH, LEAST_LETTERS = 16.5, 34  # of the caption's type, and of a line
-PAD = 8  # pixels between a figure's edges and what is in it
 MAX_MARKED = 3_000  # cells; of more, each is too small for a pattern
 
 
@@ -54,35 +51,23 @@ def check_installed() -> None:
 
 def figure(picture: Picture, ax: Axes | None = None) -> Axes:
     """The picture on its own, on the Axes given or in a new figure."""
-    check_installed()
-    ax = _new(picture.size).add_subplot() if ax is None else ax
-    drawn = _draw(picture, ax)
-    if picture.shades is not None:
-        _colour_bar(drawn, [ax], picture.shades)
-    ax.set_title(picture.title, loc="left", fontsize=11, fontweight="bold", color=INK, pad=10, parse_math=False)
-    if picture.caption:
-        _caption(ax, picture.caption)
-    return ax
+    made: Axes = panels([picture], ax)
+    return made
 
 
 def panels(pictures: Sequence[Picture], ax: Any = None) -> Any:
     """Pictures side by side on one scale of shades, the caption of the first below; the Axes, or a tuple of them."""
     check_installed()
-    axes, own = _panel_axes(pictures, ax), ax is None
+    axes, own, first = _panel_axes(pictures, ax), ax is None, pictures[0]
     for axis, picture in zip(axes, pictures, strict=True):
         drawn = _draw(picture, axis)
-        axis.set_title(picture.title, loc="left", fontsize=10.5, fontweight="bold", color=INK, pad=6, parse_math=False)
-        if own and picture.y.title == pictures[0].y.title and not axis.get_subplotspec().is_first_col():  # type: ignore[union-attr]
+        axis.set_title(picture.title, loc="left", fontsize=11, fontweight="bold", color=INK, pad=8, parse_math=False)
+        if own and picture.y.title == first.y.title and not axis.get_subplotspec().is_first_col():  # type: ignore[union-attr]
             axis.set_ylabel("")
-    if pictures[0].shades is not None:
-        _colour_bar(drawn, axes, pictures[0].shades)
-    caption = pictures[0].caption
-    if caption and own:
-        wide = axes[0].figure.get_figure(root=True).get_size_inches()[0]
-        text = _wrapped(caption, 0.85 * wide)
-        axes[0].figure.supxlabel(text, x=0.01, ha="left", fontsize=8, color=QUIET, parse_math=False)
-    elif caption:
-        _caption(axes[0], caption)
+    if first.shades is not None:
+        _colour_bar(drawn, axes, first.shades)
+    if first.caption:
+        _caption(axes[0], first.caption, own)
     return axes[0] if len(axes) == 1 else tuple(axes)
 
 
@@ -96,7 +81,8 @@ def _panel_axes(pictures: Sequence[Picture], ax: Any) -> list[Axes]:
     down = math.ceil(len(pictures) / across)
     wide, high = pictures[0].size
     bare = pictures[0].bare
-    made = _new((wide * across + 1.1, high * down + 0.7), "compressed" if bare else "constrained")
+    more = (1.1, 0.7) if len(pictures) > 1 else (0.0, 0.0)
+    made = _new((wide * across + more[0], high * down + more[1]), "compressed" if bare else "constrained")
     shared = not bare and all(picture.y.names == pictures[0].y.names for picture in pictures)
     every = list(made.subplots(down, across, squeeze=False, sharey=shared).ravel())
     for unused in every[len(pictures) :]:
@@ -175,17 +161,14 @@ def _side(ax: Axes, name: Literal["x", "y"] | str, axis: Axis, heat: bool) -> No
 def _mark(mark: Mark, ax: Axes, shades: Shades | None) -> Any:
     match mark:
         case Line():
-            x, y = stairs(mark.x, mark.y) if mark.steps else (mark.x, mark.y)
             style = {"color": _colour(mark.style), "linewidth": mark.width, "linestyle": DASHES[mark.dashes]}
-            ax.plot(x, y, label=mark.name or None, **style)
+            ax.plot(mark.x, mark.y, label=mark.name or None, **style)
         case Band():
-            (x, low), (_, high) = (stairs(mark.x, e) if mark.steps else (mark.x, e) for e in (mark.low, mark.high))
-            ax.fill_between(
-                x, low, high, color=_colour(mark.style), alpha=0.22, linewidth=0, label=mark.name or None
-            )  # fmt: skip
+            look: Any = {"color": _colour(mark.style), "alpha": 0.22, "linewidth": 0}
+            ax.fill_between(mark.x, mark.low, mark.high, label=mark.name or None, **look)
         case Bars():
             wide = np.asarray(mark.end, float) - np.asarray(mark.start, float)
-            look: Any = {"hatch": "////", "facecolor": "white", "edgecolor": QUIET} if mark.striped else {}
+            look = {"hatch": "////", "facecolor": "white", "edgecolor": QUIET} if mark.striped else {}
             look = look or {"color": _colour(mark.style)}
             ax.barh(mark.y, wide, left=mark.start, height=mark.height, label=mark.name or None, **look)
         case Ranges():
@@ -318,43 +301,14 @@ def _scale_bar(picture: Picture, ax: Axes) -> None:
     ax.annotate(name, (high - length / 2, bottom), fontsize=8, color=INK, path_effects=halo, **at)
 
 
-def _caption(ax: Axes, text: str) -> None:
-    """Below the picture, in lines as wide as it is, or shorter ones where labels leave less room."""
+def _caption(ax: Axes, text: str, own: bool) -> None:
+    """Below all of a figure of our own, or below the Axes that were given."""
     root = ax.figure.get_figure(root=True)
-    wide = root.get_size_inches()[0] * ax.get_position().width
-    below = _below(ax)
-    note = ax.annotate(
-        _wrapped(text, wide),
-        xy=(0, 0),
-        xycoords="axes fraction",
-        xytext=(0, -below),
-        textcoords="offset points",
-        va="top",
-        fontsize=8,
-        color=QUIET,
-        linespacing=1.35,
-    )
-    note.set_parse_math(False)
-    room = root.bbox.width - _left(ax) - PAD
-    while note.get_window_extent().width > room and LETTERS_PER_INCH * wide > LEAST_LETTERS:
-        wide *= 0.97
-        note.set_text(_wrapped(text, wide))
-
-
-def _below(ax: Axes) -> float:
-    """Points that the names and the title of the x axis need: slanted names as long as they are."""
-    texts = [label for label in ax.get_xticklabels() if label.get_rotation()]
-    return 36.0 + 3.6 * max((len(label.get_text()) for label in texts), default=0)
-
-
-def _left(ax: Axes) -> float:
-    """How far right of the figure's edge the picture begins at least, in pixels: its labels are left of it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # letters that the font lacks are told when it is drawn
-        labels = ax.yaxis.get_tightbbox()
-    moved = ax.figure.get_figure(root=True).get_layout_engine() is not None  # when it is drawn, as labels need
-    return float(ax.bbox.x0 if not moved or labels is None else ax.bbox.x0 - labels.x0)
-
-
-def _wrapped(text: str, wide: float) -> str:
-    return "\n".join(textwrap.wrap(text, max(LEAST_LETTERS, int(LETTERS_PER_INCH * wide))))
+    style: Any = {"fontsize": 8, "color": QUIET, "linespacing": 1.35, "parse_math": False}
+    wide = root.get_size_inches()[0] * (1.0 if own else ax.get_position().width)
+    wrapped = "\n".join(textwrap.wrap(text, max(LEAST_LETTERS, int(LETTERS_PER_INCH * wide))))
+    if own:
+        root.supxlabel(wrapped, x=0.01, ha="left", **style)
+    else:
+        below: Any = {"xycoords": "axes fraction", "xytext": (0, -36), "textcoords": "offset points", "va": "top"}
+        ax.annotate(wrapped, (0, 0), **below, **style)

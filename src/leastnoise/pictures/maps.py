@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from leastnoise import errors
-from leastnoise._support.validation import Floats
+from leastnoise._support.validation import Floats, as_host
 from leastnoise.domain import Zones
 from leastnoise.graphs import Graph
 from leastnoise.graphs.graph import check_graph
@@ -187,33 +187,19 @@ def _map(
     )
 
 
-def graph_panels(
-    graph: Graph,
-    raw: Published | ArrayLike | None,
-    estimate: Published | ArrayLike | None,
-    truth: Published | ArrayLike | None,
-    signed: bool | None,
+def panels(
+    place: Graph | Zones, raw: Published | ArrayLike | None, estimate: Any, truth: Any, signed: bool | None
 ) -> list[Picture]:
     """What was published, the estimate, and a truth, each a map of its own on one scale of shades."""
-    check_graph(graph)
+    one = place if isinstance(place, Zones) else check_graph(place)
     given = {"published": raw, "denoised": estimate, "truth": truth}
-    shown = {name: _of_nodes(of, graph) for name, of in given.items() if of is not None}
+    shown = {name: _at_places(of, one) for name, of in given.items() if of is not None}
     shades = _shades(shown, raw, estimate, signed)
-    room = PANELS[0] / len(shown), PANELS[1]
-    words = _caption(raw, estimate, "node")
-    return [points(graph, {name: of}, shades, words, room) for name, of in shown.items()]
-
-
-def zone_panels(
-    of: Zones, raw: Published | ArrayLike | None, estimate: Published | ArrayLike | None, signed: bool | None
-) -> list[Picture]:
-    """What was published, and the estimate, each a map of the zones."""
-    given = {"published": raw, "denoised": estimate}
-    shown = {name: _of_zones(each, of) for name, each in given.items() if each is not None}
-    shades = _shades(shown, raw, estimate, signed)
-    room = PANELS[0] / len(shown), PANELS[1]
-    words = _caption(raw, estimate, "zone")
-    return [zones(of, {name: each}, shades, words, room) for name, each in shown.items()]
+    room = PANELS[0] / max(1, len(shown)), PANELS[1]
+    words = _caption(raw, estimate, "zone" if isinstance(one, Zones) else "node")
+    if isinstance(one, Zones):
+        return [zones(one, {name: of}, shades, words, room) for name, of in shown.items()]
+    return [points(one, {name: of}, shades, words, room) for name, of in shown.items()]
 
 
 def _shades(shown: Layers, raw: Any, estimate: Any, signed: bool | None) -> Shades:
@@ -225,25 +211,14 @@ def _shades(shown: Layers, raw: Any, estimate: Any, signed: bool | None) -> Shad
     return shades_for(calm, signed=signed, noise=noise, title=what)
 
 
-def _flat(of: Any) -> Floats:
-    if isinstance(of, Estimate):  # its values may lie on another device
-        of = of.to_arrow()["value"].to_numpy()
-    return np.asarray(of.values if isinstance(of, Published) else of, dtype=float).ravel()
-
-
-def _of_nodes(of: Any, graph: Graph) -> Floats:
-    values = _flat(of)
-    if values.size != graph.size:
-        raise errors.InvalidParameter(f"The graph has {graph.size:,} nodes and there are {values.size:,} values.")
-    return values
-
-
-def _of_zones(of: Any, zones: Zones) -> Floats:
-    if isinstance(of, Published):
-        return values_of_zones(of.domain, _flat(of), zones)
-    values = _flat(of)
-    if values.size != zones.size:
-        raise errors.InvalidParameter(f"There are {zones.size:,} zones and {values.size:,} values.")
+def _at_places(of: Any, place: Graph | Zones) -> Floats:
+    """A value for each node, or for each zone, from a release, an estimate or an array."""
+    values = np.ravel(as_host(of.values if isinstance(of, Published) else of)).astype(float)
+    if isinstance(place, Zones) and isinstance(of, Published):
+        return values_of_zones(of.domain, values, place)
+    if values.size != place.size:
+        where = f"There are {place.size:,} zones" if isinstance(place, Zones) else f"The graph has {place.size:,} nodes"
+        raise errors.InvalidParameter(f"{where} and there are {values.size:,} values.")
     return values
 
 

@@ -19,14 +19,13 @@ Style = str  # a name of the palette: main, second, third, quiet, ink; or any co
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line from place to place; of `steps`, levels from each x to the next, with one x more than levels."""
+    """A line from place to place."""
 
     x: Any
     y: Any
     style: Style = "main"
     dashes: Literal["", "dashed", "dotted", "dashdot"] = ""
     name: str = ""
-    steps: bool = False
     width: float = 2.0
 
 
@@ -38,7 +37,6 @@ class Band:
     low: Any
     high: Any
     style: Style = "main"
-    steps: bool = False
     name: str = ""
 
 
@@ -93,7 +91,6 @@ class Areas:
     rings: Sequence[Sequence[Floats]]
     values: Any
     bins: Any = None  # of which bin each is, where a page tells it
-    names: Sequence[str] = ()
     shown: str = ""
 
 
@@ -291,8 +288,3 @@ def short_number(value: float) -> str:
         if abs(value) >= size:
             return f"{value / size:g} {letter}"
     return f"{round(value, 12):,.12g}"
-
-
-def stairs(x: Any, y: Any) -> tuple[Floats, Floats]:
-    """Levels from each place to the next, as corners: one place more than levels."""
-    return np.repeat(np.asarray(x, float), 2)[1:-1], np.repeat(np.asarray(y, float), 2)

@@ -31,7 +31,6 @@ from leastnoise.pictures.picture import (
     Shades,
     Words,
     extent,
-    stairs,
     ticks,
 )
 
@@ -162,7 +161,7 @@ def _mark(mark: Mark, x: Place, y: Place, shades: Shades | None) -> str:
 
 
 def _line(mark: Line, x: Place, y: Place) -> str:
-    across, up = stairs(mark.x, mark.y) if mark.steps else (np.asarray(mark.x, float), np.asarray(mark.y, float))
+    across, up = np.asarray(mark.x, float), np.asarray(mark.y, float)
     known = np.isfinite(up)
     if not known.any():
         return ""
@@ -179,8 +178,7 @@ def _names(picture: Picture, x: Place, y: Place) -> str:
         if isinstance(mark, Line) and mark.name:
             known = np.flatnonzero(np.isfinite(np.asarray(mark.y, float)))
             if known.size:
-                at = min(int(known[-1]) + mark.steps, len(mark.x) - 1)
-                ends.append((float(y(mark.y[known[-1]])), float(x(mark.x[at])), mark.name))
+                ends.append((float(y(mark.y[known[-1]])), float(x(mark.x[known[-1]])), mark.name))
     made, last = "", -LINE
     for down, across, name in sorted(ends):
         last = max(down, last + LINE)
@@ -189,8 +187,7 @@ def _names(picture: Picture, x: Place, y: Place) -> str:
 
 
 def _band(mark: Band, x: Place, y: Place) -> str:
-    (a, low), (_, high) = (stairs(mark.x, end) if mark.steps else (mark.x, end) for end in (mark.low, mark.high))
-    ring = _path(x(np.concatenate([a, a[::-1]])), y(np.concatenate([high, low[::-1]])))
+    ring = _path(x(np.concatenate([mark.x, mark.x[::-1]])), y(np.concatenate([mark.high, mark.low[::-1]])))
     return f'<path {_colour("fill", mark.style)} fill-opacity="0.22" d="{ring}Z"/>'
 
 

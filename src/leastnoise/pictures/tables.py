@@ -19,9 +19,11 @@ from leastnoise.releases.estimate import Estimate
 from leastnoise.releases.provenance import Promised
 from leastnoise.releases.published import Published
 from leastnoise.releases.quantile import QuantileRelease, levels_drawn
+from leastnoise.releases.release import Release
 from leastnoise.releases.summary import SummaryRelease
 
 BESIDE = {"sum": "Sum", "count": "Rows", "over": "Over"}  # what a statistic was computed from
+ROUNDED_FROM = 1_000.0  # half-widths from which whole numbers are rounded, too
 PARTS = ("rate", "share")  # statistics that are told in percent
 
 Layout = Literal["one", "bars", "dots", "spread", "line", "heat", "map"]
@@ -77,21 +79,35 @@ class Numbers:
 
     @property
     def decimals(self) -> int:
-        """To the second digit of the half-width of an interval; whole numbers have none."""
-        values = np.asarray(self.values)
-        if values.dtype.kind in "iu" and (self.half is None or float(self.half).is_integer()):
-            return 0
-        half = self.half
+        """To the second digit of the half-width of an interval; whole numbers of a small one have none."""
+        whole, half = np.asarray(self.values).dtype.kind in "iu", self.half
         if half is None and self.low is not None:
             halves = (np.asarray(self.high, float) - np.asarray(self.low, float)) / 2
             halves = halves[np.isfinite(halves) & (halves > 0)]
             half = float(np.median(halves)) if halves.size else None
-        return decimals((100 if self.percent else 1) * half) if half else 0 if values.dtype.kind in "iu" else 2
+        if not half:
+            return 0 if whole else 2
+        found = decimals((100 if self.percent else 1) * half)
+        return min(found, 0) if whole and float(half).is_integer() else found
 
 
 def decimals(half: float) -> int:
-    """The place of the second digit, none before the point."""
-    return min(max(0, 1 - math.floor(math.log10(half))), 20) if half else 2
+    """The place of the second digit; none before the point but of thousands.
+
+    >>> decimals(0.0123), decimals(120.0), decimals(599_146.0)
+    (3, 0, -4)
+    """
+    place = 1 - math.floor(math.log10(half)) if half else 2
+    return min(20, place if half >= ROUNDED_FROM else max(0, place))
+
+
+def written(value: float, places: int) -> str:
+    """A number to so many decimals; of fewer than none, in tens, hundreds, thousands.
+
+    >>> written(124_594_782, -4), written(2.5, 2)
+    ('124,590,000', '2.50')
+    """
+    return f"{round(value, places):,.{max(0, places)}f}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +203,16 @@ def table(of: Published | SummaryRelease, confidence: Number = 0.95) -> ShownTab
         counts=of.kind == "count",
         half=None if ends is None else _one_half(*ends),
         denoised=as_host(of.values).ravel().astype(float) if isinstance(of, Estimate) else None,
+        foot=_others(of),
     )
+
+
+def _others(of: Published) -> Mapping[str, Any] | None:
+    """The row below all others: what the keys that do not show have together, where that is known."""
+    if not isinstance(of, Release) or of.all_keys is None:
+        return None
+    others = of.others()
+    return {"value": others.value, "low": math.floor(others.low), "high": math.ceil(others.high)}
 
 
 def _summary(of: SummaryRelease, confidence: Number) -> ShownTable:

@@ -125,11 +125,14 @@ def rows(shown: ShownTable, title: str, caption: str, better: str = "denoised") 
 def line(shown: ShownTable, title: str, caption: str, better: str = "denoised") -> Picture:
     """A line of steps, with a band of intervals, and a line of better values."""
     first, edges = shown.drawn[0], np.arange(shown.cells + 1) - 0.5
-    marks: list[Mark] = [] if first.ends is None else [Band(edges, *first.ends, steps=True, name="interval")]
+    x, marks = np.repeat(edges, 2)[1:-1], list[Mark]()
+    if first.ends is not None:
+        low, high = (np.repeat(end, 2) for end in first.ends)
+        marks.append(Band(x, low, high, name="interval"))
     style = "main" if shown.denoised is None else "quiet"
-    marks.append(Line(edges, first.values, style, name="published", steps=True, width=0.9))
+    marks.append(Line(x, np.repeat(first.values, 2), style, name="published", width=0.9))
     if shown.denoised is not None:
-        marks.append(Line(edges, shown.denoised, "second", name=better, steps=True, width=1.5))
+        marks.append(Line(x, np.repeat(shown.denoised, 2), "second", name=better, width=1.5))
     return Picture(
         marks=marks,
         x=replace(axis_of(shown.columns[0]), low=edges[0], high=edges[-1]),

@@ -131,7 +131,7 @@ def map(  # noqa: A001
     Returns the Axes, or a tuple of them; `ax` gives as many. `signed` says whether values below zero mean something;
     left out, those far below the noise do.
     """
-    return panels(maps.graph_panels(graph, raw, estimate, truth, signed), ax)
+    return panels(maps.panels(graph, raw, estimate, truth, signed), ax)
 
 
 def zone_map(
@@ -150,7 +150,7 @@ def zone_map(
     signed: whether values below zero mean something; left out, those far below the noise do.
     ax: as many Axes as there are pictures. Returns the Axes, or a tuple of them.
     """
-    return panels(maps.zone_panels(zones, raw, estimate, signed), ax)
+    return panels(maps.panels(zones, raw, estimate, None, signed), ax)
 
 
 def profile(

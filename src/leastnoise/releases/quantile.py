@@ -189,4 +189,39 @@ def levels_drawn(levels: Sequence[float]) -> list[int]:
         return list(range(last + 1))
     middle = min(range(last + 1), key=lambda place: abs(levels[place] - 0.5))
     return sorted({0, middle // 2, middle, (middle + last + 1) // 2, last})
-from leastnoise.privacy.rank_noise import RankRates
+
+
+REFERENCE_ROWS = np.array([1e3, 3e3, 1e4, 3e4, 1e5])
+_WITHIN_STEP = 0.3
+_LEAST_STD = 1e-100  # noise of a tiny scale is zero but for a chance that no double holds
+
+
+def judged_rows(each: int, expected: float | None = None) -> Floats:
+    """How many rows a group has in the tables to judge by; `each`: how many rows of a group one unit may have."""
+    return REFERENCE_ROWS * each if expected is None else np.array([expected])
+
+
+def errors_by_rank(rates: RankRates, rows: Floats) -> Floats:
+    """Of quantiles drawn by rank, for every number of rows."""
+    lost = np.zeros_like(rows)
+    for node in rates.nodes:
+        rate, level = float(rates.rank_rate(node)), float(rates.levels[node.place])
+        sides = [level] * (node.below is None) + [1 - level] * (node.above is None)
+        odds = sum((rows * rate * np.exp(-rate * rows * side) for side in sides), np.zeros_like(rows))
+        lost += odds / (1 + odds) / len(rates.levels)
+    return np.asarray(np.sqrt(rates.rank_std**2 + lost * rows**2))
+
+
+def errors_by_histogram(stds: Sequence[float], levels: Sequence[float], steps: int, rows: Floats) -> Floats:
+    """Of quantiles read off a histogram; `stds`: of the noise in the rank of each level."""
+    from scipy.special import ndtr
+
+    wide = [max(std, _LEAST_STD) for std in stds]
+    lost = [ndtr(-rows * q / std) + ndtr(-rows * (1 - q) / std) for std, q in zip(wide, levels, strict=True)]
+    noise = np.mean(np.square(stds)) + (_WITHIN_STEP * rows / steps) ** 2
+    return np.asarray(np.sqrt(noise + np.mean(lost, axis=0) * rows**2))
+
+
+def typical_error(errors: Floats) -> float:
+    """One number for all tables: the geometric mean, in rows."""
+    return float(np.exp(np.log(errors).mean()))

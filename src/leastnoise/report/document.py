@@ -19,15 +19,17 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from leastnoise._support import files as output_files
+from leastnoise._support.text import rounded
 from leastnoise._support.version import VERSION
 from leastnoise.domain import Zones
 from leastnoise.graphs import Graph
 from leastnoise.pictures import choices, guarantees, palette, svg
+from leastnoise.pictures.picture import Picture
 from leastnoise.releases.limit_suggestion import LimitSuggestion
 from leastnoise.releases.provenance import Promised
 from leastnoise.report import check, data, limits, sentences
 from leastnoise.report.check import Unsaved, saved_file
-from leastnoise.report.shown import Shown, shown
+from leastnoise.report.shown import shown
 from leastnoise.report.tree import tree
 
 MAX_NARROW = 5.0  # inches: a map that leaves room for the cards beside it
@@ -74,6 +76,8 @@ def page(
     heading = title or sentences.title(of)
     script = _short("".join(map(piece, SCRIPTS)))
     seeded = of.seeded or bool(getattr(estimate, "seeded", False))
+    first = found.tables[0]
+    denoised_first = of is found.estimate or (first.better and first.layout not in ("bars", "one"))
     return render(
         "page.html",
         script,
@@ -82,66 +86,30 @@ def page(
         title=heading,
         warnings=sentences.warnings(of, seeded=seeded),
         lead=sentences.lead(found),
-        caption=sentences.caption(found),
-        notes=sentences.notes(found),
-        zero=sentences.ZERO if any(table.counts for table in found.tables) else "",
-        intervals=sentences.intervals(of),
-        map=None if found.map is None else Markup(svg.svg(found.map)),
-        first=_first(found),
+        first="denoised"
+        if of is found.estimate or (first.better and first.layout not in ("bars", "one"))
+        else "published",
         choosable=any(table.denoised is not None and table.better is not False for table in found.tables),
         narrow=found.map is not None and found.map.size[0] < MAX_NARROW,
-        only=found.tables[0].cells == 1 and len(found.tables) == 1,
-        curves=[(name, Markup(svg.svg(picture))) for name, picture in found.curves],
-        curves_noise=sentences.curves(of) if found.curves else "",  # type: ignore[arg-type]
+        only=first.cells == 1 and len(found.tables) == 1,
         tree=tree(of, estimate),
-        noise=sentences.noise(found),
-        denoising=sentences.denoising(found),
-        estimators=sentences.estimators(found),
-        errors=sentences.table_errors(found),
-        facts=sentences.facts(found),
-        check=check.check(found, file),
+        steps=check.check(found, file),
         data=Markup(data.json_text(data.data(found, name, file))),
-        **_of_every_page(of, heading),
     )
-
-
-def _of_every_page(of: Promised, heading: str) -> dict[str, Any]:
-    """The guarantee, and how to cite the release."""
-    guaranteed = of.guarantee is not None
-    attack = svg.svg(guarantees.attack(partial(sentences.most_found, of))) if guaranteed else ""
-    return {
-        "protection": sentences.protection(of),
-        "attack": Markup(attack),
-        "explained": of.explain().splitlines(),  # type: ignore[attr-defined]
-        "origin": sentences.origin(of),
-        "created": getattr(of, "created_at", None),
-        "cite": check.cite(of, heading),
-        "paper": sentences.PAPERS[of.mechanism],  # type: ignore[attr-defined]
-    }
 
 
 def limits_page(of: LimitSuggestion, *, title: str | None = None, file: str = Unsaved("limits.parquet")) -> str:
     """The page of proposed limits: what is proposed and why, what it cost, and how to use it."""
-    heading = title or limits.title(of)
     return render(
         "limits.html",
         of=of,
-        title=heading,
+        title=title or limits.title(of),
         warnings=[*sentences.warnings(of, seeded=of.seeded), *limits.risky(of)],
-        picture=Markup(svg.svg(choices.limits(of))),
         found=limits.found(of),
         facts=limits.facts(of),
         use=limits.use(of, file),
-        check=limits.check_steps(of, file),
-        noise=[],
-        **_of_every_page(of, heading),
+        steps=limits.check_steps(of, file),
     )
-
-
-def _first(found: Shown) -> str:
-    """Which is shown first: the denoised where there are many numbers and they are known to be better."""
-    first = found.tables[0]
-    return "denoised" if first.better and first.layout not in ("bars", "one") else "published"
 
 
 @lru_cache(maxsize=8)
@@ -175,14 +143,22 @@ def look() -> str:
 
 @lru_cache(maxsize=1)
 def environment() -> Environment:
-    """The templates; each value is escaped where it enters, and a name that nobody gave is an error."""
-    return Environment(
+    """The templates, with the sentences that they ask for; each value is escaped where it enters, and a name that
+    nobody gave is an error."""
+    made = Environment(
         loader=PackageLoader("leastnoise.report"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
+    made.filters |= {"drawn": lambda picture: Markup(svg.svg(picture)), "rounded": rounded}
+    made.globals |= {"sentences": sentences, "cite": check.cite, "attack": _attack, "limits_picture": choices.limits}
+    return made
+
+
+def _attack(of: Promised) -> Picture:
+    return guarantees.attack(partial(sentences.most_found, of))
 
 
 def policy(script: str) -> str:

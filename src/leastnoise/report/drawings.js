@@ -65,7 +65,7 @@ const rows = (view) => {
   const shown = view.measures.filter((m) => m.drawn), spread = view.table.layout === "spread", bars = view.table.layout === "bars";
   const columns = spread ? [shown] : shown.map((m) => [m]);
   let cells = Array.from({ length: view.cells }, (_, k) => k);
-  const size = (k) => { const value = shown[0].at(k); return Number.isFinite(value) ? value : -Infinity; };
+  const size = (k) => { const value = view.better ? shown[0].better(k) : shown[0].at(k); return Number.isFinite(value) ? value : -Infinity; };
   if (view.table.sorted) cells.sort((i, j) => size(j) - size(i) || i - j);
   if (cells.length > MAX_NAMED) cells = cells.slice(0, MOST_ROWS);
   const grid = element("div", `rows ${columns.length > 1 ? "several" : ""}`), ends = columns.map((each) => reach(each, cells, bars));
@@ -74,7 +74,7 @@ const rows = (view) => {
   const mark = (name, from, to, end) => {
     const made = element("i", name);
     made.style.left = along(name === "whisker" || name === "range" ? (from + to) / 2 : Math.min(from, to), end);
-    if (to !== from || name !== "dot") made.style.width = `${(100 * Math.abs(to - from)) / (end[1] - end[0])}%`;
+    if (to !== from || !name.startsWith("dot")) made.style.width = `${(100 * Math.abs(to - from)) / (end[1] - end[0])}%`;
     return made;
   };
   const track = (measures, k, end) => {
@@ -131,7 +131,6 @@ const line = (width, view) => {
   const known = every.filter((i) => Number.isFinite(value(i)));
   const ranged = view.better || group > 1 ? [] : known.filter((i) => Number.isFinite(m.low(i)));
   const middle = (i) => x(i + 0.5);
-  const steps = (of, list) => list.map((i) => `M${x(i)} ${y(of(i))}H${x(i + 1)}${list.includes(i + 1) ? `V${y(of(i + 1))}` : ""}`).join("");
   if (dots) {
     parts.push(drawn("path", { class: "thread", d: known.map((i, n) => `${n ? "L" : "M"}${middle(i)} ${y(value(i))}`).join("") }));
     parts.push(drawn("path", { class: "stroke-whisker whiskers", d: ranged.map((i) => `M${middle(i)} ${y(m.low(i))}V${y(m.high(i))}m-4 0h8M${middle(i) - 4} ${y(m.low(i))}h8`).join("") }));
@@ -171,16 +170,6 @@ const rampOf = (shades, format) => {
   return made;
 };
 
-// Slanted lines in a box, five pixels apart.
-const hatching = (left, top, width, height) => {
-  let d = "";
-  for (let sum = 5; sum < width + height; sum += 5) {
-    const [right, below] = [Math.min(sum, width), Math.min(sum, height)];
-    d += `M${left + sum - below} ${top + below}L${left + right} ${top + sum - right}`;
-  }
-  return d;
-};
-
 // Cells of one shade are one path, so that ten thousand of them draw at once.
 const heatMap = (width, view) => {
   const m = view.measures.find((each) => each.drawn), value = view.better ? m.better : m.at, marked = !view.better;
@@ -194,20 +183,21 @@ const heatMap = (width, view) => {
   const gap = Math.min(wide, high) > 8 ? 1 : 0, parts = [], paths = new Map(), bottom = top + high * names.length;
   const texts = high >= 18 && wide >= 30 ? names.flatMap((_, i) => heads.map((_, j) => m.text(value(view.at(i, j))))) : [];
   const written = texts.length > 0 && widest(texts) + 8 <= wide;
-  let empty = "", hatch = "";
+  let empty = "";
   const box = (x, y) => `M${x.toFixed(2)} ${y.toFixed(2)}h${(wide - gap).toFixed(2)}v${(high - gap).toFixed(2)}h${(gap - wide).toFixed(2)}z`;
   names.forEach((_, i) => heads.forEach((_, j) => {
     const k = view.at(i, j), x = left + wide * j, y = top + high * i;
     if (!Number.isFinite(value(k))) return;
     if (marked && view.maybeZero(k)) {
       empty += box(x, y);
-      if (gap) hatch += hatching(x, y, wide - gap, high - gap);
       return;
     }
     paths.set(shade(value(k)), (paths.get(shade(value(k))) ?? "") + box(x, y));
   }));
   for (const [name, d] of paths) parts.push(drawn("path", { class: `cells ${name}`, d }));
-  parts.push(drawn("path", { class: "empty-cells", d: empty }), drawn("path", { class: "hatch", d: hatch }));
+  const stripes = drawn("pattern", { id: "hatch", width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" });
+  stripes.append(drawn("path", { d: "M0 0V5" }));
+  parts.push(stripes, drawn("path", { class: "empty-cells", d: empty }), drawn("path", { class: "hatch", d: gap ? empty : "" }));
   if (written) {
     texts.forEach((text, place) => {
       const [i, j] = [Math.floor(place / heads.length), place % heads.length], k = view.at(i, j);

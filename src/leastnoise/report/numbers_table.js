@@ -1,5 +1,5 @@
 "use strict";
-// The table of numbers: a page of rows at a time, sorted by any column, found by its keys, text only.
+// The table of numbers: its first rows, sorted by any column, found by its keys, text only.
 // A column may be an `end` of the interval of the column before it, or for a `wide` screen only. Where columns have a
 // `foot`, it is one more row, below all others however they are sorted.
 
@@ -14,9 +14,9 @@ const csvCell = (value) => {
 };
 
 const numbersTable = () => {
-  const PAGE = 20, PRINTED = 1000, whole = new Intl.NumberFormat("en");
-  const table = document.getElementById("table"), head = table.tHead.rows[0], body = table.tBodies[0];
-  let columns = [], every = [], order = [], page = 0, sorted = null, file = "", notes = [];
+  const MOST = 1000, whole = new Intl.NumberFormat("en");
+  const table = document.getElementById("table"), head = table.tHead.rows[0], body = table.tBodies[0], find = document.getElementById("find");
+  let columns = [], every = [], sorted = null, file = "", notes = [];
 
   const shown = (value, { key, missing, format }) => {
     if (value === null || value === undefined || Number.isNaN(value)) return missing;
@@ -29,15 +29,17 @@ const numbersTable = () => {
     if (typeof a === "number" && typeof b === "number") return a - b;
     return String(a).localeCompare(String(b), "en", { numeric: true });
   };
+  const styled = (cell, c) => {
+    cell.classList.toggle("text", Boolean(c.text));
+    cell.classList.toggle("wide", Boolean(c.end || c.wide));
+    cell.classList.toggle("muted", Boolean(c.muted));
+    return cell;
+  };
   const row = (pick) => {
     const made = document.createElement("tr");
     made.append(...columns.map((c, number) => {
-      const cell = document.createElement("td");
+      const cell = styled(document.createElement("td"), c), [low, high] = [columns[number + 1], columns[number + 2]];
       cell.textContent = shown(pick(c), c);
-      if (c.text) cell.className = "text";
-      if (c.end || c.wide) cell.classList.add("wide");
-      if (c.muted) cell.classList.add("muted");
-      const [low, high] = [columns[number + 1], columns[number + 2]];
       if (!c.end && low?.end && high?.end && pick(low) !== null) {  // on a narrow screen: below the value
         cell.dataset.range = `${shown(pick(low), low)} to ${shown(pick(high), high)}`;
       }
@@ -46,46 +48,22 @@ const numbersTable = () => {
     return made;
   };
   const hasFoot = () => columns.some((c) => c.foot !== undefined);
-  const fill = (here) => body.replaceChildren(...here.map((i) => row((c) => c.values[i])));
-  const draw = () => {
-    const last = Math.max(0, Math.ceil(order.length / PAGE) - 1);
-    page = Math.min(Math.max(page, 0), last);
-    const here = order.slice(page * PAGE, (page + 1) * PAGE);
-    fill(here);
-    const from = order.length ? page * PAGE + 1 : 0;
-    document.getElementById("where").textContent =
-      `${whole.format(from)} to ${whole.format(page * PAGE + here.length)} of ${whole.format(order.length)}`;
-    document.getElementById("previous").disabled = page === 0;
-    document.getElementById("next").disabled = page === last;
-    document.querySelector(".pages").classList.toggle("all", last === 0);
-  };
-  // Paper has no pages to turn: as many rows as are bearable, and how many are missing.
-  const print = () => {
-    fill(order.slice(0, PRINTED));
-    const printed = Math.min(PRINTED, order.length), rest = every.length - printed;
-    document.getElementById("where").textContent = rest
-      ? `${whole.format(printed)} of ${whole.format(every.length)} rows are printed. The other ${whole.format(rest)} are in the page itself: "Download as CSV" there has all.`
-      : `All ${whole.format(printed)} rows.`;
-  };
   const arrange = () => {
-    const wanted = document.getElementById("find").value.trim().toLowerCase();
-    const keys = columns.filter((c) => c.key);
-    order = wanted
-      ? every.filter((i) => keys.some((c) => String(c.values[i] ?? "").toLowerCase().includes(wanted)))
-      : every.slice();
+    const wanted = find.value.trim().toLowerCase(), keys = columns.filter((c) => c.key);
+    const order = every.filter((i) => !wanted || keys.some((c) => String(c.values[i] ?? "").toLowerCase().includes(wanted)));
     if (sorted) {
       const by = compare(columns[sorted.column].values);
       order.sort((i, j) => sorted.sign * by(i, j) || i - j);
     }
-    page = 0;
-    draw();
+    const here = order.slice(0, MOST), total = whole.format(every.length);
+    body.replaceChildren(...here.map((i) => row((c) => c.values[i])));
+    document.getElementById("where").textContent = here.length === every.length ? `All ${total} rows.`
+      : `${whole.format(here.length)} of ${total} rows. "CSV" at the top of the page has all.`;
   };
   const heading = (c, number) => {
-    const cell = document.createElement("th"), button = document.createElement("button");
+    const cell = styled(document.createElement("th"), c), button = document.createElement("button");
     cell.scope = "col";
     cell.setAttribute("aria-sort", "none");
-    if (c.text) cell.className = "text";
-    if (c.end || c.wide) cell.classList.add("wide");
     button.type = "button";
     button.textContent = c.title;
     button.addEventListener("click", () => {
@@ -108,16 +86,10 @@ const numbersTable = () => {
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
   };
-  document.getElementById("previous").addEventListener("click", () => { page -= 1; draw(); });
-  document.getElementById("next").addEventListener("click", () => { page += 1; draw(); });
-  document.getElementById("find").addEventListener("input", arrange);
-  window.addEventListener("beforeprint", print);
-  window.addEventListener("afterprint", draw);
+  find.addEventListener("input", arrange);
 
   const show = (given, name, comments, by) => {
-    columns = given;
-    file = name;
-    notes = comments;
+    [columns, file, notes] = [given, name, comments];
     sorted = by === null ? null : { column: by, sign: -1 };
     every = Array.from({ length: columns.length ? columns[0].values.length : 0 }, (_, i) => i);
     head.replaceChildren(...columns.map(heading));

@@ -12,13 +12,13 @@
   const titleOf = (table) => table.title ?? (table.axes.map((a) => data.columns[a].title).join(" × ") || "The total");
 
   const measureOf = (given, denoised) => {
-    const times = given.percent ? 100 : 1, sign = given.percent ? "%" : "", digits = given.decimals;
+    const times = given.percent ? 100 : 1, sign = given.percent ? "%" : "", digits = Math.max(0, given.decimals), step = 10 ** Math.max(0, -given.decimals);
     const format = new Intl.NumberFormat("en", digits < 20 ? { minimumFractionDigits: digits, maximumFractionDigits: digits } : { maximumSignificantDigits: 5 });
     const values = decoded(given.values), low = given.low && decoded(given.low), high = given.high && decoded(given.high);
     const real = (held) => (k) => (held && held[k] !== null && held[k] !== undefined ? Number(held[k]) : NaN);
     const at = real(values), half = given.half ?? null;
     const minus = (text) => text.replace(/^-(?=[0.,]*$)/, "").replace("-", "−");
-    const bare = (value) => minus(format.format(times * value));
+    const bare = (value) => minus(format.format(step > 1 ? step * Math.round((times * value) / step) : times * value));
     const made = {
       ...given, values, at, better: real(denoised),
       low: half === null ? real(low) : (k) => at(k) - half, high: half === null ? real(high) : (k) => at(k) + half,

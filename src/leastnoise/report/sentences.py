@@ -14,7 +14,7 @@ from leastnoise._support.validation import Floats
 from leastnoise.domain.product import alike_in_words, differ_by_case
 from leastnoise.pictures import captions
 from leastnoise.pictures.captions import in_percent
-from leastnoise.pictures.tables import ShownTable
+from leastnoise.pictures.tables import ShownTable, written
 from leastnoise.privacy.guarantees import ApproxDP, GaussianDP
 from leastnoise.releases import labels
 from leastnoise.releases.crosstab_estimate import CrosstabsEstimate
@@ -29,6 +29,7 @@ from leastnoise.releases.table_set import table_name
 from leastnoise.report.shown import MAX_CELLS_SHOWN, Shown
 
 MAX_COLUMNS_IN_TITLE = 6
+MAX_TABLES_IN_ERRORS = 1_000
 MAX_DOTS = 60  # of a line; more are a line of steps in a band
 PAPERS = {
     "gaussian": "B. Balle and Y.-X. Wang. Improving the Gaussian Mechanism for Differential Privacy: Analytical "
@@ -128,7 +129,7 @@ def _accuracy(shown: Shown) -> str:
     of, first = shown.of, shown.tables[0]
     if isinstance(of, Estimate | SummaryRelease | CrosstabsRelease) or not first.numbers or first.half is None:
         return "."
-    half = f"{first.half:,.{first.numbers[0].decimals}f}"
+    half = written(first.half, first.numbers[0].decimals)
     each = "it" if first.cells == 1 else f"each {of.noun}"  # type: ignore[attr-defined]
     where = "what was counted" if first.counts else "the exact one"
     return f": {each} is within ±\u00a0{half} of {where}, 95% of the time."
@@ -442,37 +443,8 @@ def estimators(shown: Shown) -> list[Estimator]:
     return made
 
 
-class TableError(NamedTuple):
-    """How far off one table of a set is."""
-
-    name: str
-    cells: str
-    std: str
-    half: str
-    denoised: str
-
-
-MAX_TABLES_IN_ERRORS = 1_000
-
-
-def table_errors(shown: Shown) -> list[TableError]:
-    """Every table's errors, for whoever has no script, prints, or compares."""
-    of = shown.of
-    if not isinstance(of, CrosstabsRelease):
-        return []
-    return [
-        TableError(
-            " × ".join(column.title for column in table.columns) or "the total",
-            f"{table.cells:,}",
-            rounded(table.std or 0.0),
-            f"±\u00a0{rounded(table.half or 0.0)}",
-            _denoised_error(table),
-        )
-        for table in shown.tables[:MAX_TABLES_IN_ERRORS]
-    ]
-
-
-def _denoised_error(table: ShownTable) -> str:
+def denoised_error(table: ShownTable) -> str:
+    """How far off a denoised table is; nothing of one that is not held."""
     if table.estimate is None:
         return ""
     return "no clear improvement" if table.better is False else error_in_words(table)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from leastnoise.pictures.tables import decimals
+from leastnoise.pictures.tables import decimals, written
 from leastnoise.pictures.trees import Levels
 from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.report.data import label
@@ -56,7 +56,7 @@ def tree(of: Any, estimate: Any) -> Tree | None:
 def _node(found: Levels, level: int, node: int) -> Node:
     value, half, better = float(found.values[level][node]), float(found.halves[level][node]), found.denoised[level]
     numbers = value, half, *(() if better is None else (better[node],))
-    texts = [f"{number:,.{decimals(half)}f}" for number in numbers]
+    texts = [written(number, decimals(half)) for number in numbers]
     return Node(
         name=label(found.key(level, node)),
         value=texts[0],

@@ -145,7 +145,7 @@ def test_everything_that_is_shown_has_the_others(by: str, tmp_path: Path) -> Non
     assert page.found["tables"][0]["foot"] == {"name": LABEL} | {
         name: getattr(others, name) for name in ("value", "low", "high")
     }
-    assert sentence in " ".join(loaded.plot().texts[-1].get_text().split())
+    assert sentence in " ".join(loaded.plot().figure.texts[-1].get_text().split())
 
 
 def test_no_key_shows_and_all_are_others(tmp_path: Path) -> None:
