@@ -33,7 +33,7 @@ from leastnoise._support.validation import Floats, Number
 from leastnoise.privacy.rank_noise import RankRates
 from leastnoise.releases.block import Interval
 from leastnoise.releases.columns import key_columns
-from leastnoise.releases.display import TOO_FEW, too_few_in_words
+from leastnoise.releases.display import too_few_in_words
 from leastnoise.releases.measure import Measure
 from leastnoise.releases.quantile_readings import HistogramQuantiles, RankQuantiles
 from leastnoise.releases.release import Release, plain

@@ -86,9 +86,7 @@ def page(
         title=heading,
         warnings=sentences.warnings(of, seeded=seeded),
         lead=sentences.lead(found),
-        first="denoised"
-        if of is found.estimate or (first.better and first.layout not in ("bars", "one"))
-        else "published",
+        first="denoised" if denoised_first else "published",
         choosable=any(table.denoised is not None and table.better is not False for table in found.tables),
         narrow=found.map is not None and found.map.size[0] < MAX_NARROW,
         only=first.cells == 1 and len(found.tables) == 1,
