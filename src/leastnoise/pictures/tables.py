@@ -180,12 +180,13 @@ def table(of: Published | SummaryRelease, confidence: Number = 0.95) -> ShownTab
         shown = of._shown_columns(confidence, for_people=True)
         keys = {name: column[: of.bins] for name, column in shown.items()}  # without the row of all other keys
         values, ends = keys.pop("value" if "value" in keys else of.kind), (keys.pop("low"), keys.pop("high"))
-        own = {name for column in _axes(of) for name in (column.name, f"{column.name}_low", f"{column.name}_high")}
+        named = () if of.domain is None else of.domain.names
+        own = {f"{name}{end}" for name in named for end in ("", "_low", "_high")}
         beside = {name: keys.pop(name) for name in BESIDE if name in keys and name not in own}
         keys.pop("enough", None)
     columns, flat = _keys(of, keys)
-    named = flat or labels.named(of.domain)
-    layout = _layout(of, () if flat else columns, named)
+    unordered = flat or labels.named(of.domain)
+    layout = _layout(of, () if flat else columns, unordered)
     first = Numbers.of(
         "Published",
         values,
@@ -199,7 +200,7 @@ def table(of: Published | SummaryRelease, confidence: Number = 0.95) -> ShownTab
         numbers=(first, *(Numbers.of(BESIDE[name], column, None, drawn=False) for name, column in beside.items())),
         flat=flat,
         layout=layout,
-        sorted=named and layout != "heat",
+        sorted=unordered and layout != "heat",
         counts=of.kind == "count",
         half=None if ends is None else _one_half(*ends),
         denoised=as_host(of.values).ravel().astype(float) if isinstance(of, Estimate) else None,
