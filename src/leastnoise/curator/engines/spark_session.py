@@ -294,11 +294,10 @@ def check_java() -> None:
 def check_engine(engine: str) -> None:
     """Refuse a master, or a Spark Connect server, that does not answer: Spark itself would wait for a minute and more,
     and the server's client for several."""
-    scheme = engine.partition("://")[0]
-    if scheme in PORTS:
-        what, port = PORTS[scheme]
-        shown = without_token(engine)
-        if not any(_answers(address, port) for address in shown.partition("://")[2].split(",")):
+    scheme, named, _ = engine.partition("://")
+    if named and scheme in PORTS:
+        (what, port), shown = PORTS[scheme], without_token(engine)
+        if not any(_answers(address, port) for address in shown.removeprefix(f"{scheme}://").split(",")):
             raise EngineUnavailable(
                 f"no Spark {what} answers at {shown} within {TIMEOUT_SECONDS:g} seconds. Check the address, or start "
                 "it."
