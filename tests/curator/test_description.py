@@ -110,19 +110,6 @@ def test_every_kind_of_answer_explains_its_question(rows):
         assert f"The question: {question.describe()}." in question.release(epsilon=1, delta=1e-6).explain()
 
 
-def test_quantiles_tell_their_levels_and_their_clip(rows):
-    told = rows.quantile("fare", [0.5, 0.9], clip=(0, 5), max_rows=2).describe()
-    assert told.startswith("quantiles 0.5, 0.9 of fare (any steps), clipped to [0.0, 5.0]; one unit keeps")
-    assert "0.5 of fare (40 steps), clipped" in rows.quantile("fare", 0.5, clip=(0, 5), bins=40, max_rows=2).describe()
-
-
-def test_one_is_singular(rows):
-    told = rows.count(max_rows=1).describe()
-    assert "(1 bin)" in told
-    assert told.endswith("keeps at most 1 row, 1 in a bin, 1 bin; neighbours add-remove")
-    assert "2 components" in rows.vector_sum(["lon", "lat"], clip_norm=1.0, max_rows=1).describe()
-
-
 def test_a_query_is_one_line(rows):
     question = rows.where("hour\n<\n3").count(max_rows=2)
     assert repr(question) == f"<Query: {question.describe()}>"
@@ -218,9 +205,3 @@ def test_conditions_that_differ_are_recorded_differently() -> None:
     table = ln.table(pd.DataFrame({"who": [1, 2], "s": ["a b", "a  b"]}), unit="who")
     texts = ["s = 'a b'", "s = 'a  b'", "s = 'a\tb'", "s = 'a\nb'"]
     assert len({table.where(text).count(max_rows=1).describe() for text in texts}) == len(texts)
-
-
-def test_a_condition_of_thousands_of_values_is_not_written() -> None:
-    table = ln.table(pd.DataFrame({"who": [1, 2], "z": [1, 2]}), unit="who")
-    asked = table.where(_.z.isin(list(range(12_000)))).count(max_rows=1)
-    assert "where z IN (12000 values)" in asked.describe()

@@ -133,55 +133,25 @@ def test_sums_beyond_64_bits_are_exact():
 @pytest.mark.parametrize(
     ("ask", "error", "words"),
     [
-        (lambda t: t.count(), ContributionUnbounded, "max_rows=5"),
-        (
-            lambda t: t.histogram("place", keys=range(9)),
-            ContributionUnbounded,
-            'one "taxi" may add .* to "place"',
-        ),
+        (lambda t: t.histogram("place", keys=range(9)), ContributionUnbounded, 'one "taxi" may add .* to "place"'),
         (lambda t: t.histogram("place", keys=range(9), max_per_bin=1), ContributionUnbounded, "max_bins"),
-        (lambda t: t.histogram(keys=range(9), max_rows=1), MissingParameter, "column"),
         (lambda t: t.histogram("plaec", keys=range(9), max_rows=1), UnknownColumn, 'Did you mean "place"'),
-        (lambda t: t.histogram("place", keys=["a"], max_rows=1), WrongType, r"place.*keys=range"),
         (lambda t: t.histogram("place", keys=[date(2013, 1, 1)], max_rows=1), WrongType, r"place.*keys=range"),
-        (lambda t: t.histogram("time", keys=["2013-01-01"], max_rows=1), WrongType, r"time.*ln\.domain\.Days"),
         (lambda t: t.histogram("time", keys=range(3), max_rows=1), WrongType, r"time.*ln\.domain\.Days"),
         (lambda t: t.histogram("place", ["a", "b"], max_rows=1), WrongType, r"Got list.*keys=\["),
-        (lambda t: t.histogram("place", range(3), max_rows=1), WrongType, r"Got range.*keys=\["),
         (lambda t: t.histogram(["place"], keys=[1], max_rows=1), WrongType, r'one by one.*Say "age", "sex"\.'),
-        (lambda t: t.sum("fare", clip=(0, 1), by=["place", [1]], max_rows=1), WrongType, r"Got list.*keys=\["),
         (lambda t: t.mean("fare", clip=(0, 1), by=7, max_rows=1), WrongType, r"Got int.*keys=\["),
         (lambda t: t.sum(["fare"], clip=(0, 1), max_rows=1), WrongType, "named by text"),
-        (lambda t: t.histogram("fare", keys=range(5), max_rows=1), WrongType, r"Edges.*floor"),
-        (lambda t: t.histogram("fare", keys=[1, 2], max_rows=1), WrongType, r"Edges.*floor"),
         (lambda t: t.histogram("fare", keys=iter([1, 2]), max_rows=1), WrongType, r"Edges.*floor"),
-        (lambda t: t.histogram("fare", keys=np.arange(5), max_rows=1), WrongType, r"Edges.*floor"),
         (lambda t: t.histogram("fare", keys=pa.array([1, 2]), max_rows=1), WrongType, r"Edges.*floor"),
-        (
-            lambda t: t.histogram("place", "fare", keys={"place": [1], "fare": range(5)}, max_rows=1),
-            WrongType,
-            r"Edges.*floor",
-        ),
-        (
-            lambda t: t.sum("place", clip=(0, 9), by="fare", keys=range(5), max_rows=1),
-            WrongType,
-            r"Edges.*floor",
-        ),
-        (lambda t: t.histogram("place", keys=[1, 1], max_rows=1), BadDomain, "twice"),
-        (lambda t: t.histogram("place", keys=range(9), max_rows=0), InvalidParameter, "max_rows"),
-        (lambda t: t.histogram("place", keys=range(9), max_rows=1, nulls="keep"), InvalidParameter, "nulls"),
+        (lambda t: t.sum("place", clip=(0, 9), by="fare", keys=np.arange(5), max_rows=1), WrongType, r"Edges.*floor"),
         (lambda t: t.histogram("place", "place", keys=[[1], [1]], max_rows=1), BadDomain, "twice"),
         (lambda t: t.histogram("fare", max_rows=1), WrongType, "fare"),
-        (lambda t: t.sum("fare", clip=(3, 3), max_rows=1), InvalidParameter, "low < high"),
         (lambda t: t.sum("fare", clip=(9, 3), max_rows=1), InvalidParameter, r"Say clip=\(3.0, 9.0\)"),
         (lambda t: t.sum("fare", clip=(0, float("inf")), max_rows=1), InvalidParameter, "finite"),
         (lambda t: t.sum("fare", clip=("a", 3), max_rows=1), WrongType, "clip"),
-        (lambda t: t.sum("fare", clip=7, max_rows=1), WrongType, "clip"),
-        (lambda t: t.quantile("fare", 1.5, clip=(0, 1), max_rows=1), InvalidParameter, "between 0 and 1"),
         (lambda t: t.quantile("fare", 0.5, clip=(0, 1), bins=0, max_rows=1), BadDomain, "bins"),
         (lambda t: t.vector_sum(["fare", "fare"], clip_norm=1, max_rows=1), InvalidParameter, "different"),
-        (lambda t: t.vector_sum(["fare"], clip_norm=0, max_rows=1), InvalidParameter, "clip_norm"),
-        (lambda t: t["fera"], UnknownColumn, "fare"),
     ],
 )
 def test_mistakes_are_told_before_any_row_is_read(ask, error, words, frame, tmp_path):
@@ -198,14 +168,6 @@ def test_real_numbers_are_counted_in_keys_that_are_real_or_after_rounding():
     rounded = rows.derive(whole=lambda t: t["fare"].floor(), pair=lambda t: t["fare"] // 2)
     assert aggregate(rounded.histogram("whole", keys=range(5), max_rows=1)).values.tolist() == [0, 1, 1, 1, 1]
     assert aggregate(rounded.histogram("pair", keys=range(3), max_rows=1)).values.tolist() == [1, 2, 1]
-
-
-def test_the_curator_sees_what_is_missing():
-    rows = table(DIRTY["extremes"].assign(unit=pd.array([1, None, 2, 3], "Int64")), unit="unit")
-    found = rows.private_check().counts
-    assert found["rows"] == 4
-    assert found["rows without a unit"] == 1
-    assert found["missing in x"] == 1
 
 
 class _Unread(pd.Series):  # type: ignore[type-arg]

@@ -265,14 +265,9 @@ def test_a_file_of_it_is_read_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("columns", "error", "words"),
     [
-        ({}, ln.errors.MissingParameter, "count_units"),
-        ({"a": ln.stats.mean("fare", clip=(0, 1))}, ln.errors.WrongType, "derive"),
         ({"a": ln.stats.count}, ln.errors.WrongType, "ln.stats.count()"),
-        ({"a": "fare"}, ln.errors.WrongType, "Got str"),
-        ({"a": ln.stats.sum("zone")}, ln.errors.WrongType, "numbers are needed"),
         ({"a": ln.stats.sum("fair")}, ln.errors.UnknownColumn, "fare"),
         ({"a": ln.stats.mode("taxi")}, ln.errors.BadExpression, "unit"),
-        ({"taxi": ln.stats.count()}, ln.errors.InvalidParameter, "the unit"),
         ({"Taxi": ln.stats.count()}, ln.errors.InvalidParameter, "upper and lower case"),
         ({"a": ln.stats.count(), "A": ln.stats.count()}, ln.errors.InvalidParameter, "upper and lower case"),
         ({"a": ln.stats.sum("fare", grid=-1)}, ln.errors.InvalidParameter, "grid"),

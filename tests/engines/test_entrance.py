@@ -70,13 +70,6 @@ def test_folders_are_text_and_named_alike(kind: str, tmp_path: Path, session, cl
     assert alike(root, lambda t: t.count_units(), cluster, unit="zone") == {0: len(FOLDERS) - 1}
 
 
-def test_one_folder_does_not_change_the_schema(tmp_path: Path, session, cluster) -> None:
-    (tmp_path / "zone=__HIVE_DEFAULT_PARTITION__").mkdir()
-    pq.write_table(pa.table({"who": [1]}), tmp_path / "zone=__HIVE_DEFAULT_PARTITION__" / "rows.parquet")
-    for engine in ("duckdb", cluster.master):
-        assert table(tmp_path, unit="who", engine=engine).rows["zone"].type().is_string()
-
-
 def test_nothing_in_a_text_or_a_name_is_substituted(tmp_path: Path, session, cluster) -> None:
     """A condition that is checked and then replaced could be any condition."""
     text, name = "${spark.app.name}", "${env:PATH}"

@@ -45,15 +45,3 @@ def run(*arguments: str, stdin: bytes = b"", columns: int | None = 100) -> subpr
         finally:
             signal.signal(signal.SIGINT, before)
     return subprocess.CompletedProcess(["leastnoise", *arguments], code, out.getvalue(), err.getvalue())
-
-
-def run_process(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """As a shell starts it."""
-    return subprocess.run(
-        [sys.executable, "-m", "leastnoise", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env=ENVIRONMENT,
-        check=False,
-    )

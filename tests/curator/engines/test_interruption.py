@@ -51,11 +51,6 @@ def interrupted(after: float, work: Callable[[], object], interrupt: Callable[[]
     run_interruptibly(work, interrupt)
 
 
-def test_what_the_work_returns_is_returned() -> None:
-    assert run_interruptibly(lambda: None, never) is None
-    assert run_interruptibly(lambda: [1, 2], never) == [1, 2]
-
-
 @pytest.mark.parametrize("problem", [ValueError, KeyboardInterrupt, SystemExit, GeneratorExit, StopIteration])
 def test_what_the_work_raises_is_raised(problem: type[BaseException]) -> None:
     def fail() -> None:

@@ -19,10 +19,7 @@ from leastnoise.curator.table import table
 from leastnoise.errors import (
     EngineUnavailable,
     InvalidParameter,
-    MissingParameter,
-    UnknownColumn,
     UnknownSource,
-    WrongType,
 )
 from leastnoise.testing import aggregate
 from spoilt_files import spoil
@@ -108,14 +105,8 @@ def test_files_of_one_table_agree(frame, tmp_path):
 @pytest.mark.parametrize(
     ("source", "options", "error"),
     [
-        ("nowhere.parquet", {}, UnknownSource),
         ("nowhere/*.parquet", {}, UnknownSource),
-        (7, {}, UnknownSource),
         (("not a connection", "t"), {}, UnknownSource),
-        (pa.table({"u": [1]}), {"unit": "v"}, UnknownColumn),
-        (pa.table({"u": [1.5]}), {}, WrongType),
-        (pa.table({"u": [1]}), {"unit": ()}, MissingParameter),
-        (pa.table({"u": [1]}), {"neighbours": "both"}, InvalidParameter),
         (pd.DataFrame({"u": [1]}), {"memory_limit": "lots"}, InvalidParameter),
     ],
 )

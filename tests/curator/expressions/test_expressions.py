@@ -172,65 +172,30 @@ def test_where_reads_comparisons(rows, text):
     assert sorted(keys[key] for key in found.keys) == WHERE[text]
 
 
-@pytest.mark.parametrize(
-    ("text", "error"),
-    [
-        ("", BadExpression),
-        ("n", WrongType),
-        ("n >", BadExpression),
-        ("n > 1 and", BadExpression),
-        ("(n > 1", BadExpression),
-        ("n > 1)", BadExpression),
-        ("n > 1; drop table rows", BadExpression),
-        ("n > (select 1)", BadExpression),
-        ("n in (select 1)", BadExpression),
-        ("exists (select 1)", BadExpression),
-        ("n between symmetric 3 and 1", BadExpression),
-        ("n > random()", BadExpression),
-        ("time < now()", BadExpression),
-        ("time < 'now'", BadExpression),
-        ("time < current_timestamp", BadExpression),
-        ("day = '20130101'", BadExpression),
-        ("day = '2013-W01-1'", BadExpression),
-        ("day = '２０１３-01-01'", BadExpression),
-        ("day = '2013-02-30'", BadExpression),
-        ("cast('2013-01-01x00:00' as timestamp) = time", BadExpression),
-        ("cast('1_000' as bigint) = n", BadExpression),
-        ("sum(n) > 1", BadExpression),
-        ("row_number() over () = 1", BadExpression),
-        ("word = 'a' collate nocase", BadExpression),
-        ("word ilike 'a'", BadExpression),
-        ("word like 'a!%' escape '!'", BadExpression),
-        ("word like 'a\\%'", BadExpression),
-        ("lower(word) = 'a'", BadExpression),
-        ("word || word = 'aa'", BadExpression),
-        ("rows.n > 1", BadExpression),
-        ("n = ?", BadExpression),
-        ("n = $1", BadExpression),
-        ("n = null", BadExpression),
-        ("n in (1, null)", BadExpression),
-        ("n in ()", BadExpression),
-        ("word = 'a\0'", BadExpression),
-        ("length(word, n) = 1", BadExpression),
-        ("floor(x, 2) = 1", BadExpression),
-        ("date_trunc('day', time, 'America/New_York') = time", BadExpression),
-        ("cast(x as float) = 1", BadExpression),
-        ("n" + "::bigint" * 1000 + " = 1", BadExpression),
-        ("substring(word, n, 1) = 'a'", BadExpression),
-        ("date_trunc('nanosecond', time) = time", BadExpression),
-        ("cast(x as bigint) = 1", BadExpression),
-        ("extract(hour from day) = 1", WrongType),
-        ("n and flag", WrongType),
-        ("+".join(["n"] * 60) + " > 1", BadExpression),
-        ("not " * 60 + "n > 1", BadExpression),
-        ("time < 'yesterday'", BadExpression),
-        ("m > 1", UnknownColumn),
-        ("word > 1", WrongType),
-        ("n = 'a'", WrongType),
-        ("x = true", WrongType),
-        ("unit = 3", BadExpression),
+REFUSED = {
+    BadExpression: [
+        "", "n >", "n > 1 and", "(n > 1", "n > 1)", "n > 1; drop table rows", "n > (select 1)", "n in (select 1)",
+        "exists (select 1)", "n between symmetric 3 and 1", "n > random()", "time < now()", "time < 'now'",
+        "time < current_timestamp", "day = '20130101'", "day = '2013-W01-1'", "day = '２０１３-01-01'",
+        "day = '2013-02-30'", "cast('2013-01-01x00:00' as timestamp) = time", "cast('1_000' as bigint) = n",
+        "sum(n) > 1", "row_number() over () = 1", "word = 'a' collate nocase", "word ilike 'a'",
+        "word like 'a!%' escape '!'", "word like 'a\\%'", "lower(word) = 'a'", "word || word = 'aa'", "rows.n > 1",
+        "n = ?", "n = $1", "n = null", "n in (1, null)", "n in ()", "word = 'a\0'", "length(word, n) = 1",
+        "floor(x, 2) = 1", "date_trunc('day', time, 'America/New_York') = time", "cast(x as float) = 1",
+        "n" + "::bigint" * 1000 + " = 1", "substring(word, n, 1) = 'a'", "date_trunc('nanosecond', time) = time",
+        "cast(x as bigint) = 1", "+".join(["n"] * 60) + " > 1", "not " * 60 + "n > 1", "time < 'yesterday'",
+        "unit = 3",
     ],
-)
+    WrongType: [
+        "n", "extract(hour from day) = 1", "n and flag", "word > 1", "n = 'a'", "x = true",
+    ],
+    UnknownColumn: [
+        "m > 1",
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "error"), [(text, error) for error in REFUSED for text in REFUSED[error]])
 def test_where_refuses_everything_else(rows, text, error):
     with pytest.raises(error):
         rows.where(text)

@@ -1,4 +1,4 @@
-"""Clips of every size: an answer, or a refusal before any row is read, and soon."""
+"""Clips of every size: an answer, or a refusal before any row is read, and soon; and integers between rounded ends."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+import ibis
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import leastnoise as ln
 from leastnoise import errors
+from leastnoise.curator.rows.clipping import CLIP_BITS, grid_step, rounded, rounded_end
 from leastnoise.testing import aggregate
 
 ROWS = ln.table(
@@ -144,3 +146,29 @@ def test_booleans_are_ones_and_zeros() -> None:
     assert abs(rate.values[0] - 2 / 3) < 0.1
     median = ROWS.quantile("flag", 0.5, clip=(0, 1), bins=2, max_rows=1)
     assert aggregate(median).values.tolist() == [1, 2]
+
+
+ENDS = st.floats(-1e100, 1e100, allow_subnormal=False)
+
+
+@given(ENDS, ENDS)
+def test_a_step_is_a_power_of_two_that_keeps_the_ends_apart_and_exact(one: float, other: float) -> None:
+    low, high = min(one, other), max(one, other)
+    assume(high - low >= 1e-100)
+    step = grid_step(low, high)
+    assert np.frexp(step)[0] == 0.5
+    assert rounded_end(high, step) - rounded_end(low, step) <= 2**CLIP_BITS
+    assert max(abs(rounded_end(low, step)), abs(rounded_end(high, step))) <= 2**51
+
+
+def test_values_are_rounded_as_the_ends_are_and_none_lands_beyond_them() -> None:
+    low, high = -1 / 3, 10.7
+    step = grid_step(low, high)
+    inside = [low, np.nextafter(low, 1), 0.0, -0.0, step / 4, step / 2, 3.7, np.nextafter(high, 0), high]
+    rows = ibis.memtable(pa.table({"x": inside}))
+    found = rows.mutate(n=rounded(rows["x"], step)).to_pyarrow()
+    assert found["n"].to_pylist() == [rounded_end(x, step) for x in inside]
+    assert (min(found["n"].to_pylist()), max(found["n"].to_pylist())) == (
+        rounded_end(low, step),
+        rounded_end(high, step),
+    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -91,25 +90,8 @@ FLOATS = st.builds(
     st.sampled_from(["", " "]),
 ).filter(lambda text: text.lower().count("e") <= 1)
 NO_FLOATS = [
-    "",
-    " ",
-    ".",
-    "-.",
-    "+",
-    "e5",
-    ".e5",
-    "1e",
-    "1e1000",
-    "1.2.3",
-    "1 2",
-    "- 1",
-    "1,5",
-    "0x1",
-    "1d",
-    "1f",
-    "nan",
-    "inf",
-]
+    "", " ", ".", "-.", "+", "e5", ".e5", "1e", "1e1000", "1.2.3", "1 2", "- 1", "1,5", "0x1", "1d", "1f", "nan", "inf",
+]  # fmt: skip
 
 
 def read_floats(cells: list[str], folder: Path) -> list[float | None]:
@@ -152,22 +134,6 @@ def test_a_longer_row_is_refused_without_a_word_of_it_and_closes_the_budget(tmp_
     assert refused.value.__context__ is None
     assert budget.remaining.share == 0.5
     assert budget.closed
-
-
-def test_text_where_a_number_is_needed_says_what_to_type(path: Path) -> None:
-    with pytest.raises(errors.WrongType, match=r"types=\{\"age\": \"int\"\}"):
-        table(path, unit="name").histogram("age", keys=range(3), max_rows=1)
-    with pytest.raises(errors.WrongType, match=r"types=\{\"age\": \"float\"\}"):
-        table(path, unit="name").sum("age", clip=(0, 1), max_rows=1)
-
-
-def test_types_are_checked(path: Path) -> None:
-    with pytest.raises(errors.InvalidParameter, match="Did you mean"):
-        table(path, unit="name", types={"age": "flaot"})
-    with pytest.raises(errors.UnknownColumn, match="Did you mean"):
-        table(path, unit="name", types={"agee": "int"})
-    with pytest.raises(errors.InvalidParameter, match="columns of text"):
-        table(pa.table({"u": [1]}), unit="u", types={"u": "int"})
 
 
 def test_packed_and_tabbed_files_are_the_same_table(path: Path, tmp_path: Path) -> None:

@@ -165,12 +165,6 @@ def test_many_edges_are_searched():
     assert found.tolist() == np.histogram(values, bins=np.array(edges))[0].tolist()
 
 
-def test_missing_values_are_in_no_step_of_a_quantile():
-    rows = table(pa.table({"unit": [1, 2, 3], "x": pa.array([None, math.nan, 0.5])}), unit="unit")
-    found = aggregate(rows.quantile("x", 0.5, clip=(0, 1), bins=4, max_rows=1))
-    assert (found.indices.tolist(), found.values.tolist()) == ([2], [1])
-
-
 def test_a_product_of_two_axes_is_indexed_like_its_domain():
     pairs = [(a, b) for a in ("x", "y", None) for b in range(4)]
     rows = table(pa.table({"unit": range(12), "a": [p[0] for p in pairs], "b": [p[1] for p in pairs]}), unit="unit")
