@@ -136,7 +136,7 @@ def of_vector(
     computed from, and their `centre` and `half_range`.
     """
     plan, law = decided.plan, decided.plan.distribution
-    computed = {} if centred is None else _of_means(law, **centred)
+    computed = _of_means(law, **centred) if centred else {}
     return Expectation(
         mechanism=plan.mechanism,
         sigma=plan.scale if plan.mechanism == "gaussian" else plan.scale * 2**0.5,

@@ -6,7 +6,6 @@ from __future__ import annotations
 import dataclasses
 import tracemalloc
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
@@ -190,10 +189,8 @@ def test_memory_is_the_output_and_little_more():
 
 
 @pytest.mark.parametrize("size", [0, 1, inverse_cdf.DRAWS_PER_CHUNK, 3 * inverse_cdf.DRAWS_PER_CHUNK + 5])
-def test_progress_adds_up_to_the_size(size):
-    done: list[Any] = []
-    assert laplace.two_sided_geometric(2.0, size, done.append).shape == (size,)
-    assert sum(done) == size
+def test_there_are_as_many_draws_as_were_asked_for(size):
+    assert laplace.two_sided_geometric(2.0, size).shape == (size,)
 
 
 @pytest.mark.parametrize(

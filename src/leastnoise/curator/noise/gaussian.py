@@ -21,7 +21,7 @@ from scipy.special import ndtri
 
 from leastnoise._support import validation
 from leastnoise.curator.noise import entropy, inverse_cdf, lazy_uniform
-from leastnoise.curator.noise.inverse_cdf import Doubles, MagnitudeDistribution, Progress
+from leastnoise.curator.noise.inverse_cdf import Doubles, MagnitudeDistribution
 from leastnoise.errors import InvalidParameter, WrongType
 
 
@@ -39,9 +39,9 @@ ABSOLUTE_NORMAL = MagnitudeDistribution(
 )
 
 
-def rounded_gaussian(sigma: Fraction | float, size: int, progress: Progress | None = None) -> NDArray[np.int64]:
+def rounded_gaussian(sigma: Fraction | float, size: int) -> NDArray[np.int64]:
     """`size` exact draws of round(sigma Z); sigma is in grid steps, and means the exact rational it is."""
-    return inverse_cdf.draw(ABSOLUTE_NORMAL, inverse_cdf.scale_in_steps("sigma", sigma), size, progress)
+    return inverse_cdf.draw(ABSOLUTE_NORMAL, inverse_cdf.scale_in_steps("sigma", sigma), size)
 
 
 def tail_gaussian(sigma: Fraction | float, at_least: int, size: int) -> NDArray[np.int64]:

@@ -47,7 +47,6 @@ from leastnoise.curator.noise import entropy, lazy_uniform
 from leastnoise.errors import InvalidParameter, NotProved, OutOfRange, WrongType
 
 Doubles = NDArray[np.float64]
-Progress = Callable[[int], None]
 
 DRAWS_PER_CHUNK = 1 << 13  # a dozen temporaries of 64 kB stay in the cache
 MAX_SCALE_STEPS = 1 << 52  # with it |K| < 2^52 * 711 < 2^62 for every prefix of at most 1,024 bits
@@ -70,13 +69,8 @@ class MagnitudeDistribution:
     taylor: Callable[[Doubles], tuple[Doubles, Doubles, Doubles, Doubles]]  # t -> c2, c3, c4, c5
 
 
-def draw(
-    distribution: MagnitudeDistribution, scale: Fraction, size: int, progress: Progress | None = None
-) -> NDArray[np.int64]:
-    """`size` independent draws of a fair sign times floor(scale * X + offset).
-
-    `progress` is called after each few thousand draws with how many more are done.
-    """
+def draw(distribution: MagnitudeDistribution, scale: Fraction, size: int) -> NDArray[np.int64]:
+    """`size` independent draws of a fair sign times floor(scale * X + offset)."""
     out = np.empty(validation.integer("size", size, least=0), dtype=np.int64)
     enclosures = _Enclosures.of(distribution, scale)
     for start in range(0, out.size, DRAWS_PER_CHUNK):
@@ -89,8 +83,6 @@ def draw(
                 lazy_uniform.Uniform(int(u[i]), 63), lambda p: exact_magnitude(distribution, scale, p), least=0
             )
         chunk *= 1 - 2 * (word & np.uint64(1)).view(np.int64)
-        if progress is not None:
-            progress(chunk.size)
     return out
 
 

@@ -17,7 +17,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from leastnoise.curator.noise import inverse_cdf
-from leastnoise.curator.noise.inverse_cdf import Doubles, MagnitudeDistribution, Progress
+from leastnoise.curator.noise.inverse_cdf import Doubles, MagnitudeDistribution
 
 
 def _taylor_coefficients(t: Doubles) -> tuple[Doubles, Doubles, Doubles, Doubles]:
@@ -35,6 +35,6 @@ EXPONENTIAL = MagnitudeDistribution(
 )
 
 
-def two_sided_geometric(scale: Fraction | float, size: int, progress: Progress | None = None) -> NDArray[np.int64]:
+def two_sided_geometric(scale: Fraction | float, size: int) -> NDArray[np.int64]:
     """`size` exact draws with P(k) proportional to exp(-|k| / scale); scale is the exact rational given."""
-    return inverse_cdf.draw(EXPONENTIAL, inverse_cdf.scale_in_steps("scale", scale), size, progress)
+    return inverse_cdf.draw(EXPONENTIAL, inverse_cdf.scale_in_steps("scale", scale), size)

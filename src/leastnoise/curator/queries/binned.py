@@ -16,13 +16,15 @@ import pyarrow as pa
 from leastnoise.curator.engines.engine import unique
 from leastnoise.curator.queries.options import left_out_by_domain
 from leastnoise.curator.queries.query import Facts, NamedRows, Query
+from leastnoise.curator.release import Batch
 from leastnoise.curator.rows import priorities
 from leastnoise.curator.rows.keeping import Rule
 from leastnoise.curator.rows.placing import place_rows
-from leastnoise.curator.rows.totals import Aggregate, to_dense, to_int64
+from leastnoise.curator.rows.totals import to_dense
 from leastnoise.domain import Axis, Domain
 from leastnoise.privacy import sensitivity as sensitivities
 from leastnoise.privacy.sensitivity import Sensitivity
+from leastnoise.privacy.vector_noise import NUMBERS
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
@@ -107,8 +109,8 @@ class BinnedQuery(Query):
     def _expression(self) -> ir.Table:
         return Query._expression(self) if self._keeps_rows else self._of_units(*self._countable())
 
-    def _totals(self) -> Aggregate:
+    def _totals(self) -> Batch:
         return Query._totals(self) if self._keeps_rows else self._integers(self._data.engine.fetch(self._expression()))
 
-    def _integers(self, totals: pa.Table) -> Aggregate:
-        return Aggregate(values=to_int64(to_dense(self._bins.size, totals, "rows")))
+    def _integers(self, totals: pa.Table) -> Batch:
+        return Batch({NUMBERS: to_dense(self._bins.size, totals, "rows")})

@@ -29,11 +29,11 @@ from leastnoise.curator.rows.clipping import Clip
 from leastnoise.curator.rows.crosstab_rows import SHARED_PARTS, WEIGHT, CellCounter
 from leastnoise.curator.rows.keeping import Rule
 from leastnoise.curator.rows.placing import Packing, place
-from leastnoise.curator.rows.totals import Aggregate
 from leastnoise.domain import Axis, OrNull, OrOther
 from leastnoise.privacy import sensitivity as sensitivities
 from leastnoise.privacy.comparison import Comparison
 from leastnoise.privacy.sensitivity import LARGEST_LIMIT, Sensitivity
+from leastnoise.privacy.vector_noise import NUMBERS
 from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.releases.left_out import LeftOut
 from leastnoise.releases.provenance import Provenance
@@ -227,7 +227,7 @@ class Crosstabs(Query):
 
     def measure(self, plan: TablesNoise) -> Batch:
         """The integers of every block."""
-        tables = dict(zip(self.counted, self._counter().split(self._totals().values), strict=True))
+        tables = dict(zip(self.counted, self._counter().split(self._totals().blocks[NUMBERS]), strict=True))
         return Batch(plan.integers_of(tables))
 
     def read(self, plan: TablesNoise, noisy: Batch, provenance: Provenance) -> Answer:
@@ -297,14 +297,14 @@ class Crosstabs(Query):
         shared = self.row_weight == "shared"
         return crosstab_rows.shared(rows, rule, rule.keep) if shared else keeping.in_sql(rows, rule)
 
-    def _totals(self) -> Aggregate:
+    def _totals(self) -> Batch:
         """The same way for all rows."""
         engine, counter = self._data.engine, self._counter()
         cells = int(counter.starts[-1])
         if self.row_weight == "shared":
-            return Aggregate(values=engine.summed(self._expression(), counter, cells))
+            return Batch({NUMBERS: engine.summed(self._expression(), counter, cells)})
         with self._kept() as kept:
-            return Aggregate(values=engine.summed(kept, counter, cells))
+            return Batch({NUMBERS: engine.summed(kept, counter, cells)})
 
 
 def _maximal(workload: Workload, noise: TablesNoise) -> tuple[tuple[str, ...], ...]:

@@ -15,14 +15,16 @@ import pyarrow as pa
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.queries.options import limits_of
 from leastnoise.curator.queries.query import Facts, Query
+from leastnoise.curator.release import Batch
 from leastnoise.curator.rows import priorities
 from leastnoise.curator.rows.keeping import Rule
 from leastnoise.curator.rows.points import ROW_WEIGHT, WEIGHT_BITS
-from leastnoise.curator.rows.totals import Aggregate, to_dense, to_int64
+from leastnoise.curator.rows.totals import to_dense
 from leastnoise.domain import Domain, IntegerRange
 from leastnoise.errors import BadDomain, Code, MissingParameter
 from leastnoise.privacy import sensitivity as sensitivities
 from leastnoise.privacy.sensitivity import Sensitivity
+from leastnoise.privacy.vector_noise import NUMBERS
 from leastnoise.releases.left_out import LeftOut
 
 MAX_NODES = 2**26
@@ -102,5 +104,5 @@ class KernelHistogram(Query):
         total = self._data.engine.exact_sum(kept["value"])
         return kept.filter(kept["value"] > 0).group_by("bin").aggregate(rows=total)
 
-    def _integers(self, totals: pa.Table) -> Aggregate:
-        return Aggregate(values=to_int64(to_dense(self.size, totals, "rows")))
+    def _integers(self, totals: pa.Table) -> Batch:
+        return Batch({NUMBERS: to_dense(self.size, totals, "rows")})

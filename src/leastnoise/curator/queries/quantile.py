@@ -27,7 +27,7 @@ from leastnoise.curator.queries.query import Facts, NamedRows, Query, clipped_to
 from leastnoise.curator.release import Answer, Batch, Decision, add_noise
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.rows.placing import place
-from leastnoise.curator.rows.totals import Aggregate, by_place, integers, saturate, to_int64
+from leastnoise.curator.rows.totals import by_place, integers
 from leastnoise.domain import Domain, Steps
 from leastnoise.domain.around_values import edges_around
 from leastnoise.domain.round_numbers import step_weights
@@ -124,11 +124,11 @@ class Quantile(BinnedQuery):
         kept = kept.mutate(step=kept["code"] - 1)
         return kept.group_by("bin", "step").aggregate(rows=kept.count())
 
-    def _integers(self, totals: pa.Table) -> Aggregate:
+    def _integers(self, totals: pa.Table) -> Batch:
         """The steps that have rows, in order."""
         where = integers(totals["bin"]) * self.steps.bins + integers(totals["step"])
         places, rows = by_place(where, integers(totals["rows"]))
-        return Aggregate(values=to_int64(rows), indices=places)
+        return Batch({NUMBERS: rows}, indices=places)
 
     # Deciding
 
@@ -196,12 +196,11 @@ class Quantile(BinnedQuery):
 
     def measure(self, plan: RankPlan | VectorPlan) -> Batch:
         """The counts of the steps that have rows; for a histogram of all steps, or sums of these."""
-        exact = self._totals()
-        rows, indices = saturate(exact.values), np.asarray(exact.indices)
+        exact = BinnedQuery.measure(self, plan)
         if isinstance(plan, RankPlan):
-            return Batch({NUMBERS: rows}, indices=indices)
+            return exact
         numbers = np.zeros(self.size, dtype=np.int64)
-        numbers[indices] = rows
+        numbers[exact.indices] = exact.blocks[NUMBERS]
         if self.strategy is not None:
             numbers = self.strategy.apply(numbers.reshape(self._bins.size, self.steps.bins)).ravel()
         return Batch({NUMBERS: numbers})

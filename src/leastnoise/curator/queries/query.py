@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeVar
 
 import ibis.expr.types as ir
@@ -33,7 +33,7 @@ from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.rows import keeping, priorities
 from leastnoise.curator.rows.keeping import Rule
 from leastnoise.curator.rows.placing import is_missing
-from leastnoise.curator.rows.totals import Aggregate, saturate
+from leastnoise.curator.rows.totals import Aggregate, saturate, to_int64
 from leastnoise.domain import Axis, Domain
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.noise_plan import Choice, NoisePlanner
@@ -333,8 +333,7 @@ class Query(ABC):
 
     def measure(self, plan: Any) -> Batch:
         """The exact integers by block. PRIVATE: the budget is debited before."""
-        exact = self._totals()
-        return Batch({NUMBERS: saturate(exact.values)}, indices=exact.indices)
+        return saturated(self._totals())
 
     def draw(self, plan: Any, batch: Batch) -> Batch:
         """The same with noise."""
@@ -346,7 +345,11 @@ class Query(ABC):
 
     def expected(self, charge: Charge[Any], request: PrivacyRequest) -> Preview:
         """What a release with this plan would be like."""
-        return expectation.of_vector(charge, size=self.size, limits=self.limits)
+        return expectation.of_vector(charge, size=self.size, limits=self.limits, centred=self._centred())
+
+    def _centred(self) -> dict[str, float]:
+        """Of means, what their sums are from, and how far a value is from there at most."""
+        return {}
 
     # Reading: which rows are counted, which of them are kept, and what is added up
 
@@ -358,8 +361,8 @@ class Query(ABC):
         """The totals over the rows that are kept; these themselves, where they are not added up in SQL."""
         return kept
 
-    def _integers(self, totals: pa.Table) -> Aggregate:
-        """The integers of the answer, from the totals."""
+    def _integers(self, totals: pa.Table) -> Batch:
+        """The integers by block, from the totals."""
         raise NotImplementedError
 
     def _kept(self) -> AbstractContextManager[ir.Table]:
@@ -369,14 +372,15 @@ class Query(ABC):
         """The lazy table of totals: one expression for every engine."""
         return self._added_up(keeping.in_sql(*self._content()))
 
-    def _totals(self) -> Aggregate:
-        """The exact integers, read from the rows."""
+    def _totals(self) -> Batch:
+        """The exact integers by block, read from the rows: Python's where 64 bits do not hold them."""
         with self._kept() as kept:
             return self._integers(self._data.engine.fetch(self._added_up(kept)))
 
     def _aggregate(self) -> Aggregate:
-        """The exact integers. PRIVATE: for tests."""
-        return self._of_one_state(self._totals)
+        """The exact integers, block after block. PRIVATE: for tests."""
+        found = self._of_one_state(self._totals)
+        return Aggregate(to_int64(np.concatenate(list(found.blocks.values()))), found.indices, found.keys)
 
     def _of_one_state(self, work: Callable[[], Read]) -> Read:
         """What is read, of one state of the table: of one query; or of several about files that nobody changed
@@ -396,6 +400,11 @@ class Query(ABC):
         names = {side: tuple(f"{side}{place}" for place in range(len(old))) for side, old in given.items()}
         chosen = {new: self.rows[old] for side in given for new, old in zip(names[side], given[side], strict=True)}
         return NamedRows(self.rows.select(**chosen), names["unit"], names["by"], names["column"])
+
+
+def saturated(exact: Batch) -> Batch:
+    """The same within 64 bits: whether a total was larger must not show."""
+    return replace(exact, blocks={name: saturate(values) for name, values in exact.blocks.items()})
 
 
 def released(noisy: Batch, plan: VectorPlan, provenance: Provenance, *, kind: str, domain: Domain | None) -> Release:

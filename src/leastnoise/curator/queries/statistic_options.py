@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
@@ -15,7 +15,7 @@ from leastnoise import stats
 from leastnoise.curator import description, expressions
 from leastnoise.curator.dataset import Dataset
 from leastnoise.curator.rows.clipping import Clip, grid_step, rounded_end
-from leastnoise.curator.rows.totals import Aggregate, Integers, saturate
+from leastnoise.curator.rows.totals import Integers
 from leastnoise.errors import Code, InvalidParameter, LeastnoiseError, MissingParameter, WrongType
 from leastnoise.privacy.unit_cost import Component
 from leastnoise.releases.columns import RESERVED
@@ -357,12 +357,6 @@ def _as_they_are(centred: Integers, column: Measured, rows: Integers) -> Integer
     if rows.size and column.largest * int(rows.max()) >= _INT64_SAFE:
         centred, rows = centred.astype(object), rows.astype(object)
     return np.asarray((centred + (column.lowest + column.highest) * rows) // 2)
-
-
-def by_part(parts: Sequence[Component], exact: Aggregate) -> dict[str, NDArray[np.int64]]:
-    """The integers of each part, from those of all parts one after the other."""
-    whole = saturate(exact.values).reshape(len(parts), -1)
-    return {part.name: row for part, row in zip(parts, whole, strict=True)}
 
 
 def _coarse(clip: Clip) -> Clip:

@@ -27,18 +27,16 @@ from leastnoise.curator.expectation import Preview
 from leastnoise.curator.queries.binned import BinnedQuery
 from leastnoise.curator.queries.options import left_out_by_domain, limits_of, listed_domain
 from leastnoise.curator.queries.query import Facts, NamedRows, clipped_to, released
-from leastnoise.curator.queries.statistic_options import Asked, by_part, whole_numbers
+from leastnoise.curator.queries.statistic_options import Asked, whole_numbers
 from leastnoise.curator.release import Answer, Batch, Decision
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.rows.clipping import Clip
 from leastnoise.curator.rows.totals import (
-    Aggregate,
     by_place,
     code_names,
     integers,
     summary_totals,
     to_dense,
-    to_int64,
     with_codes,
 )
 from leastnoise.domain import Domain, IntegerRange
@@ -169,15 +167,14 @@ class Statistics(BinnedQuery):
         asked = self.asked
         return summary_totals(kept, asked.columns, self._data.engine, pairs=asked.pairs, squares=asked.squared)
 
-    def _integers(self, totals: pa.Table) -> Aggregate:
-        """The parts one after the other, each of all bins."""
+    def _integers(self, totals: pa.Table) -> Batch:
+        """Every part, each of all bins; of a mean both as one vector."""
         found = whole_numbers(self.asked, lambda name: to_dense(self._bins.size, totals, name))
         if self.kind == "mean":
             sums, counts = found[part_name("plain", 0)], found[ROWS].astype(object)
-            each = [sums - counts * self.clip.centre, counts * self.clip.half]
-        else:
-            each = [found[part.name] for part in self.asked.parts]
-        return Aggregate(values=to_int64(np.concatenate(each)))
+            return Batch({NUMBERS: np.concatenate([sums - counts * self.clip.centre, counts * self.clip.half])})
+        names = {part.name: part.name if self.kind == "summary" else NUMBERS for part in self.asked.parts}
+        return Batch({name: found[part] for part, name in names.items()})
 
     # The loop
 
@@ -191,12 +188,6 @@ class Statistics(BinnedQuery):
         """One noise on a vector; in a summary every part has noise of its own."""
         return self._parts_planner if self.kind == "summary" else self._vector_planner
 
-    def measure(self, plan: Any) -> Batch:
-        """The integers of every part."""
-        if self.kind == "summary":
-            return Batch(by_part(self.asked.parts, self._totals()))
-        return BinnedQuery.measure(self, plan)
-
     def read(self, plan: Any, noisy: Batch, provenance: Provenance) -> Answer:
         """The counts, sums or means; or all statistics of a summary, bin by bin."""
         if self.kind == "summary":
@@ -204,7 +195,7 @@ class Statistics(BinnedQuery):
         if self.kind == "mean":
             return MeanRelease.of(
                 released(noisy, plan, provenance, kind="mean", domain=None),
-                **self._centred,
+                **self._centred(),
                 within=(self.clip.low, self.clip.high),
                 domain=self.domain,
                 column=self.columns[0],
@@ -223,16 +214,15 @@ class Statistics(BinnedQuery):
             provenance=provenance,
         )
 
-    @property
     def _centred(self) -> dict[str, float]:
-        """What centred sums are from, and how far a value is from there at most."""
+        if self.kind != "mean":
+            return {}
         return {"centre": self.clip.centre * self.grid, "half_range": self.clip.half * self.grid}
 
     def expected(self, charge: Charge[Any], request: PrivacyRequest) -> Preview:
         """Of a summary by releases of made-up bins that all have so many rows."""
         if self.kind != "summary":
-            centred = self._centred if self.kind == "mean" else None
-            return expectation.of_vector(charge, size=self.size, limits=self.limits, centred=centred)
+            return BinnedQuery.expected(self, charge, request)
         count = min(self._bins.size, MAX_BINS)
         domain = Domain(("bin",), (IntegerRange(0, count),))
         typical = {
@@ -273,6 +263,6 @@ class SparseCounts(Statistics):
         cut = self._cut(charge.plan)
         return expectation.of_vector(charge, size=self.size, limits=self.limits, threshold=cut.at_least)
 
-    def _integers(self, totals: pa.Table) -> Aggregate:
+    def _integers(self, totals: pa.Table) -> Batch:
         places, rows = by_place(integers(totals["bin"]), integers(totals["rows"]))
-        return Aggregate(values=rows, indices=places)
+        return Batch({NUMBERS: rows}, indices=places)

@@ -41,7 +41,7 @@ from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.rows import priorities
 from leastnoise.curator.rows.clipping import Clip, checked_ends
 from leastnoise.curator.rows.placing import with_bin_class, with_octave, with_row_class
-from leastnoise.curator.rows.totals import Aggregate, to_dense, to_int64
+from leastnoise.curator.rows.totals import to_dense
 from leastnoise.domain import Domain, Steps
 from leastnoise.domain.round_numbers import step_weights
 from leastnoise.errors import BadDomain, InvalidParameter, LeastnoiseError, MissingParameter, WrongType
@@ -164,12 +164,12 @@ class UnitCounts(BinnedQuery):
         groups = groups.mutate(_row=groups["_hash"] % groups["_total"])
         return groups.filter((groups["_upto"] - groups["_here"] <= groups["_row"]) & (groups["_row"] < groups["_upto"]))
 
-    def _integers(self, totals: pa.Table) -> Aggregate:
+    def _integers(self, totals: pa.Table) -> Batch:
         counts, start = to_dense(self.size, totals, "rows"), 0
         for _, size, weight in self.layout.histograms:
             counts[start : start + size] *= weight
             start += size
-        return Aggregate(values=to_int64(counts))
+        return Batch({NUMBERS: counts})
 
 
 def limit_question(

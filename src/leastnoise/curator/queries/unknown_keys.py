@@ -20,8 +20,8 @@ from leastnoise.curator.budget.terms import Share, exact_share
 from leastnoise.curator.dataset import Dataset, kind_of
 from leastnoise.curator.expectation import Preview
 from leastnoise.curator.queries.options import check_unknown_keys, limits_of
-from leastnoise.curator.queries.query import Facts, NamedRows, Query
-from leastnoise.curator.queries.statistic_options import Asked, by_part, counted, whole_numbers
+from leastnoise.curator.queries.query import Facts, NamedRows, Query, saturated
+from leastnoise.curator.queries.statistic_options import Asked, counted, whole_numbers
 from leastnoise.curator.release import Answer, Batch, Decision, with_noise
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.rows import priorities
@@ -29,13 +29,11 @@ from leastnoise.curator.rows.keeping import Rule
 from leastnoise.curator.rows.placing import epoch_days, is_missing
 from leastnoise.curator.rows.totals import (
     MAX_TOTAL,
-    Aggregate,
     FoundKeys,
     code_names,
     counts,
     integers,
     summary_totals,
-    to_int64,
     with_codes,
 )
 from leastnoise.errors import InvalidParameter
@@ -46,6 +44,7 @@ from leastnoise.privacy.sensitivity import Limits, Sensitivity
 from leastnoise.privacy.summary_noise import StatisticsPlanner
 from leastnoise.privacy.thresholds import CountsBesideStatistics, CountsBesideTotal, KeySelection
 from leastnoise.privacy.unit_cost import Component
+from leastnoise.privacy.vector_noise import NUMBERS
 from leastnoise.releases.block import Block
 from leastnoise.releases.left_out import LeftOut
 from leastnoise.releases.measured import ROWS
@@ -151,11 +150,11 @@ class UnknownKeys(Query):
         by = [f"by{place}" for place in range(len(self.by))]
         return summary_totals(kept, self.asked.columns, self._data.engine, by, pairs=self.asked.pairs).order_by(by)
 
-    def _integers(self, totals: pa.Table) -> Aggregate:
+    def _integers(self, totals: pa.Table) -> Batch:
         """The keys, and their integers part by part."""
         keys = FoundKeys(totals.select(totals.column_names[: len(self.by)]))
         every = whole_numbers(self.asked, lambda name: counts(totals[name]))
-        return Aggregate(values=to_int64(np.concatenate([every[part.name] for part in self.parts])), keys=keys)
+        return Batch({part.name: every[part.name] for part in self.parts}, keys=keys)
 
     # The loop
 
@@ -192,9 +191,7 @@ class UnknownKeys(Query):
 
     def _shown(self, plan: KeysPlan, totals: pa.Table) -> Batch:
         """The keys of this batch that show, their noisy integers, and how many rows all keys of it have: exact."""
-        found = self._integers(totals)
-        assert found.keys is not None
-        return shown_keys(plan, Batch(by_part(self.parts, found), keys=found.keys))
+        return shown_keys(plan, saturated(self._integers(totals)))
 
     def draw(self, plan: KeysPlan, batch: Batch) -> Batch:
         """Keys have their noise from when they were read; the total of all keys gets its own."""
@@ -351,8 +348,8 @@ class UnknownKeysTotal(Query):
         counts = self.keys._added_up(kept)
         return counts.aggregate(rows=self._data.engine.exact_sum(counts["rows"]).coalesce(0))
 
-    def _integers(self, totals: pa.Table) -> Aggregate:
-        return Aggregate(values=to_int64(integers(totals["rows"])))
+    def _integers(self, totals: pa.Table) -> Batch:
+        return Batch({NUMBERS: integers(totals["rows"])})
 
 
 def shown_keys(plan: KeysPlan, batch: Batch) -> Batch:

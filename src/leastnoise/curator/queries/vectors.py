@@ -10,22 +10,18 @@ from typing import ClassVar, Literal
 import ibis.expr.types as ir
 import numpy as np
 
-from leastnoise.curator import description, expectation
-from leastnoise.curator.budget.charge import Charge
+from leastnoise.curator import description
 from leastnoise.curator.dataset import Dataset
-from leastnoise.curator.expectation import Preview
 from leastnoise.curator.queries.options import limits_of
 from leastnoise.curator.queries.query import Facts, Query, released
 from leastnoise.curator.release import Answer, Batch
-from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.rows import clipping, vectors
 from leastnoise.curator.rows.keeping import Rule
-from leastnoise.curator.rows.totals import Aggregate, to_int64
 from leastnoise.curator.rows.vectors import Integers, NormClip
 from leastnoise.errors import InvalidParameter, MissingParameter
 from leastnoise.privacy import sensitivity as sensitivities
 from leastnoise.privacy.sensitivity import Sensitivity
-from leastnoise.privacy.vector_noise import VectorPlan
+from leastnoise.privacy.vector_noise import NUMBERS, VectorPlan
 from leastnoise.releases.left_out import LeftOut
 from leastnoise.releases.mean import MeanRelease
 from leastnoise.releases.provenance import Provenance
@@ -120,13 +116,13 @@ class Vectors(Query):
             engine=self._data.engine,
         )
 
-    def _totals(self) -> Aggregate:
+    def _totals(self) -> Batch:
         if self._data.source.rereadable:
             total = self._bounded_sums()
         else:
             total = vectors.added(*self._content(), clip=self.clip, engine=self._data.engine)
         sums, count = total[:-1], total[-1:]
-        return Aggregate(values=to_int64(np.append(sums, count * self.clip.radius) if self._counted else sums))
+        return Batch({NUMBERS: np.append(sums, count * self.clip.radius) if self._counted else sums})
 
     def _bounded_sums(self) -> Integers:
         """A thousand columns are a thousand expressions, and the loops drop NaN themselves: unless rows must be ranked,
@@ -154,12 +150,10 @@ class Vectors(Query):
         sums = released(noisy, plan, provenance, kind=kind, domain=None)
         if not self._counted:
             return sums
-        return MeanRelease.of(sums, centre=0.0, half_range=norm, within=(-norm, norm), domain=None, column=None)
+        return MeanRelease.of(sums, **self._centred(), within=(-norm, norm), domain=None, column=None)
 
-    def expected(self, charge: Charge[VectorPlan], request: PrivacyRequest) -> Preview:
-        """Of sums, or of the means that are computed from them."""
-        centred = {"centre": 0.0, "half_range": self.clip.norm} if self._counted else None
-        return expectation.of_vector(charge, size=self.size, limits=self.limits, centred=centred)
+    def _centred(self) -> dict[str, float]:
+        return {"centre": 0.0, "half_range": self.clip.norm} if self._counted else {}
 
 
 def _length(data: Dataset, names: tuple[str, ...], length: int | None) -> int:

@@ -35,7 +35,6 @@ class Aggregate:
     values: NDArray[Any]
     indices: NDArray[Any] | None = None
     keys: Sequence[Any] | None = None
-    total: int | None = None  # of all keys, also of those that are not among `keys`, where that was asked for
 
 
 def to_int64(values: NDArray[Any]) -> NDArray[Any]:
