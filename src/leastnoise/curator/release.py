@@ -9,6 +9,11 @@ same debit the budget is closed.
 Of keys that nobody listed, how many there are is known only while they are read: they come in batches, each has its
 noise at once, and those below the threshold are forgotten before the next one comes. A reading that is tried again has
 new noise, and nobody saw the first.
+
+What a reviewer asks. *May drawing fail?* Only for want of random numbers, which no row decides: then the debit stays
+and nothing is published. *Does the order of keys tell?* They are sorted before they are published. *Does the time that
+it takes?* Yes, as that of any reading: time and memory are not hidden (docs/promise.md, "What is not promised").
+*Does a budget that closes tell?* At most at which attempt, of the LEAST_SHARE that every attempt costs.
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ class BinComponents:
 
     def laplace_mu_squared(self, scales: Mapping[str, float]) -> Fraction:
         """mu^2 at most of Laplace noise of these scales, rounded up."""
-        rows = self._rows_in_a_bin * (2 if self.neighbours == "replace" else 1)
+        rows = self._rows_in_a_bin * (2 if self.neighbours == "replace" else 1)  # by which a bin moves at most
         steps = {each.name: step_prices(Fraction(scales[each.name]), rows * each.largest) for each in self.components}
         squared = self._sizes(lambda each: each.largest**2 * steps[each.name][0])
         summed = self._sizes(lambda each: each.largest * steps[each.name][1])

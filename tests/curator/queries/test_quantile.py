@@ -167,7 +167,7 @@ def test_steps_that_are_read_in_parts_add_up() -> None:
     query: Any = ln.table(frame, unit="who").quantile("age", 0.5, clip=(0, 8), bins=8, max_rows=1)
     part = pa.table({"bin": [0, 0], "step": [0, 3], "rows": [2, 1]})
     found = query._integers(pa.concat_tables([part, part]))
-    assert (found.indices.tolist(), found.values.tolist()) == ([0, 3], [4, 2])
+    assert (found.indices.tolist(), found.blocks["numbers"].tolist()) == ([0, 3], [4, 2])
 
 
 def test_auto_takes_the_least_error_in_ranks(people: Table) -> None:

@@ -92,7 +92,7 @@ def allocate(
     """See `Budget.allocate`."""
     facts = {"people": checked_people(people), "note": checked_line("note", note, needed=False)}
     words, own_id = checked_line("name", name, most=MAX_NAME_CHARACTERS), secrets.token_hex(8)
-    cost = budget.terms.allocation_share(share_of(share))
+    cost = budget.terms.portion(share_of(share))
     checked_expiry(expires, datetime.now(UTC))  # a mistake in it is refused before anything is looked at
 
     def make(state: State, reader: Reader) -> Row:

@@ -173,7 +173,7 @@ def _of_request(
 
 def _of_reserve(part: Fraction, terms: Terms, planner: NoisePlanner[Plan]) -> tuple[Plan, Cost]:
     """Noise for this part of the reserve, which may be all of epsilon."""
-    paid = terms.pure_share(part)
+    paid = terms.laplace_share(part)
     plan = planner.laplace(_some_epsilon(terms.epsilon_for(paid)))
     cost = cost_of(terms, planner, plan).at_least(LEAST_SHARE, terms.whole_caps)
     return _because(plan, "budget share"), cost._replace(pure=paid.pure)
@@ -366,10 +366,11 @@ def decide_keys(request: PrivacyRequest, planner: KeysPlanner) -> Charge[KeysPla
         mechanism: Choice = "gaussian" if request.mechanism == "auto" else request.mechanism
         charge = _promised_keys(replace(request, mechanism=mechanism), planner)
         return replace(charge, cost=planner.cost(terms, charge.plan), budget=budget)
-    both = terms.unknown_share(share_of(request.share))
+    part = share_of(request.share)
+    both = terms.portion(part)._replace(pure=0)
     if request.mechanism != "laplace":
         return Charge(planner.gaussian(terms, both), both, budget)
-    noise = terms.laplace_share(share_of(request.share))
+    noise = terms.laplace_share(part)
     cost = both._replace(gaussian=0) + noise
     chance = round_down(Fraction(terms.chance_for(cost)) / planner.sides)
     return Charge(planner.laplace(_some_epsilon(terms.epsilon_for(noise)), chance), cost, budget)

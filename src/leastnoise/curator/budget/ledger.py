@@ -164,7 +164,8 @@ class Ledger:
     def append(self, make: Make) -> State:
         """Write the entry that `make` returns for the present end of the ledger; durable when this returns.
 
-        Nobody else writes between what `make` saw and the commit. Whatever it raises leaves the ledger as it was.
+        Nobody else writes between what `make` saw and the commit. Whatever it raises leaves the ledger as it was. Where
+        other writers came between on a server, all of it is done again: `make` judges anew, by what they left.
         """
         for _ in range(MAX_CONFLICTS):
             with suppress(Conflict):

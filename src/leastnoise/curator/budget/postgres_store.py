@@ -55,7 +55,10 @@ class PostgresWriter:
             texts = [str(field) for field in fields]
             (written,) = self.db.execute("SELECT append_entry(%s)", [texts]).fetchone() or ("",)
             if written != head.hash:  # the server does not hash as we do
-                raise hashed_differently()
+                raise errors.LedgerBroken(
+                    "The server's hash of the entry is not ours: its function append_entry was changed. "
+                    f"{_NOTHING} Find out what happened."
+                )
             return
         self.insert(fields, head)
         if kind == "terms":
@@ -101,7 +104,11 @@ class PostgresStore:
                 [self._schema],
             ).fetchone()
             if found is None:
-                raise no_such_budget(self._address)
+                raise errors.NoSuchFile(
+                    f"There is no ledger {self.location!r}. Check the address, or begin a budget there by giving its "
+                    "limits.",
+                    example=_BEGIN,
+                )
             mark, allowed = found
             if mark != postgres_schema.MARK:
                 raise not_ours(self._address, newer=str(mark).startswith("a privacy budget of leastnoise"))
@@ -267,13 +274,6 @@ _BEGIN = errors.Code("epsilon=3, delta=1e-6", "leastnoise budget create URL --ep
 RETRIES = ("40001", "40P01")  # serialization_failure, deadlock_detected: the server took all of it back
 
 
-def hashed_differently() -> errors.LedgerBroken:
-    return errors.LedgerBroken(
-        f"The server's hash of the entry is not ours: its function append_entry was changed. {_NOTHING} Find out what "
-        "happened."
-    )
-
-
 def commit(db: psycopg.Connection, address: Address) -> None:
     """Commit; LedgerUnreachable, where the connection is lost in the middle of it, says that nobody knows."""
     import psycopg
@@ -347,13 +347,6 @@ def _refusal(problem: BaseException) -> str:
     """What our own function says: one of its fixed sentences."""
     said = getattr(getattr(problem, "diag", None), "message_primary", "") or ""
     return said if said in postgres_schema.REFUSALS else "it breaks a rule"
-
-
-def no_such_budget(address: Address) -> errors.NoSuchFile:
-    return errors.NoSuchFile(
-        f"There is no ledger {address.location!r}. Check the address, or begin a budget there by giving its limits.",
-        example=_BEGIN,
-    )
 
 
 def not_ours(address: Address, *, newer: bool = False) -> errors.NotOurs:

@@ -281,7 +281,10 @@ class State:
         return True
 
     def _allows(self, row: Row) -> bool:
-        """Whether an entry of its kind may stand here; what it says, but for its sums, is then said."""
+        """Whether an entry of its kind may stand here; what it says, but for its sums, is then said.
+
+        (It may be said before that is known: `fold` throws a state away in which an entry was refused.)
+        """
         if row.kind in ("release", "allocate"):
             self.paid = True
             return self.closing is None and min(row.cost) >= 0 and self._debits(row)

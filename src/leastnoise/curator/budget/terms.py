@@ -2,7 +2,8 @@
 
 A budget has three caps, fixed when it is opened, and each is spent by itself:
 
-    gaussian    mu_limit^2, the most that sum (sensitivity/sigma)^2 may reach
+    gaussian    mu_limit^2, the most that sum (sensitivity/sigma)^2 may reach; without a reserve for them Laplace releases
+                pay here, the mu^2 of a Gaussian release that is proved to tell more (`privacy.gaussian_price`)
     pure        pure_epsilon, the most that the epsilons of Laplace releases may add up to
     threshold   threshold_delta, the most that the chances of showing a bin of one person's own may add up to
 
@@ -19,7 +20,7 @@ caps. So a share of 0.01 is exactly 1/100, three Laplace releases of epsilon 0.1
 is exact, and a hundred thousand of them need no more room than one. Shares and caps are rounded down, costs up.
 
 Every release costs at least LEAST_SHARE of each cap that it draws on, however much noise it has: that bounds how often
-the rows are read for one budget.
+the rows are read for one budget, and so how often a reading may fail, which noise does not hide.
 
 What the whole budget promises, and how strong that is, is said in (epsilon, delta) and, but for threshold_delta, a mu;
 or in epsilon alone. What is left of it is rounded down.
@@ -250,8 +251,8 @@ class Terms:
 
     # Allocations
 
-    def allocation_share(self, share: Fraction) -> Cost:
-        """A share of every cap, for an allocation."""
+    def portion(self, share: Fraction) -> Cost:
+        """A share of every cap."""
         return Cost(*(math.floor(share * cap) for cap in self.caps))
 
     def part_of(self, caps: Cost) -> Terms:
@@ -262,19 +263,11 @@ class Terms:
 
     def gaussian_share(self, share: Fraction) -> Cost:
         """A share of mu_limit^2."""
-        return Cost(gaussian=math.floor(share * self.caps.gaussian))
-
-    def pure_share(self, share: Fraction) -> Cost:
-        """A share of all of epsilon, or of the reserve."""
-        return Cost(pure=math.floor(share * self.caps.pure))
+        return Cost(gaussian=self.portion(share).gaussian)
 
     def laplace_share(self, share: Fraction) -> Cost:
-        """A share of the reserve for Laplace releases; without one, of mu_limit^2."""
-        return self.pure_share(share) if self.pure_epsilon else self.gaussian_share(share)
-
-    def unknown_share(self, share: Fraction) -> Cost:
-        """A share of mu_limit^2, and the same of the reserve for unknown keys."""
-        return self.gaussian_share(share) + Cost(threshold=math.floor(share * self.caps.threshold))
+        """A share of the reserve for Laplace releases, which may be all of epsilon; without one, of mu_limit^2."""
+        return Cost(pure=self.portion(share).pure) if self.pure_epsilon else self.gaussian_share(share)
 
     def mu_squared_for(self, cost: Cost) -> Fraction:
         """(sensitivity/sigma)^2 for this cost."""

@@ -403,7 +403,8 @@ class Query(ABC):
 
 
 def saturated(exact: Batch) -> Batch:
-    """The same within 64 bits: whether a total was larger must not show."""
+    """The same within 64 bits: whether a total was larger must not show. No two totals are moved apart, so that the
+    sensitivity stays."""
     return replace(exact, blocks={name: saturate(values) for name, values in exact.blocks.items()})
 
 

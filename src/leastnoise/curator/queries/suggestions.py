@@ -36,7 +36,7 @@ from leastnoise.curator.queries.options import left_out_by_domain, limits_of, li
 from leastnoise.curator.queries.quantile import FINE_STEPS, Quantile, checked_levels
 from leastnoise.curator.queries.quantile_choice import by_rank
 from leastnoise.curator.queries.query import Facts, released
-from leastnoise.curator.release import Batch, Decision, add_noise
+from leastnoise.curator.release import Batch, Decision, add_noise, check_question, release
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.rows import priorities
 from leastnoise.curator.rows.clipping import Clip, checked_ends
@@ -195,15 +195,9 @@ def limit_question(
 
 def suggest_limits(data: Dataset, by: Sequence[str], *, request: PrivacyRequest, **asked: Any) -> LimitSuggestion:
     """What one preliminary release proposes: one release, one debit."""
-    made = limit_question(data, by, request=request, **asked).release(
-        epsilon=request.epsilon,
-        delta=request.delta,
-        sigma=request.sigma,
-        mechanism=request.mechanism,
-        budget=request.budget,
-        share=request.share,
-        note=request.note,
-    )
+    question = limit_question(data, by, request=request, **asked)
+    check_question(question)
+    made = release(question, request)
     assert isinstance(made, LimitSuggestion)
     return made
 
