@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
@@ -46,14 +45,6 @@ def rows(count: int) -> LeftOut:
     return LeftOut("max_rows", numbers=(count,))
 
 
-def missing(*columns: str) -> LeftOut:
-    return LeftOut("null", columns=columns)
-
-
-def test_a_count_says_its_limit_and_no_keys(flights: Table) -> None:
-    assert flights.count(max_rows=20).left_out == (rows(20), UNIT)
-
-
 def test_a_count_without_a_limit_that_binds_says_none(flights: Table) -> None:
     assert flights.count(max_rows=LARGEST_LIMIT).left_out == (UNIT,)
     assert flights.count_units().left_out == (UNIT,)
@@ -63,52 +54,6 @@ def test_a_vector_of_ones_own_leaves_nothing_out() -> None:
     release = ln.release(np.arange(5), sensitivity=1, **ASK)
     assert release.left_out == ()
     assert "Not in these numbers" not in release.explain()
-
-
-def test_a_histogram_says_its_keys(flights: Table) -> None:
-    keys = LeftOut("not a key", columns=("month",), numbers=(12,))
-    assert flights.histogram("month", keys=range(1, 13), max_rows=20).left_out == (rows(20), UNIT, keys)
-    or_null = LeftOut("not a key or null", columns=("month",), numbers=(12,))
-    asked = flights.histogram("month", keys=range(1, 13), max_rows=20, nulls="bin")
-    assert asked.left_out == (rows(20), UNIT, or_null)
-    edges = ln.domain.Edges((0.0, 10.0, 30.0))
-    outside = LeftOut("outside the bins", columns=("delay",), numbers=(2,))
-    asked = flights.histogram("carrier", "delay", keys=[["AA", "UA"], edges], max_rows=2)
-    assert asked.left_out == (rows(2), UNIT, LeftOut("not a key", columns=("carrier",), numbers=(2,)), outside)
-
-
-def test_a_sparse_histogram_says_its_keys(flights: Table) -> None:
-    asked = flights.histogram("month", keys=range(2**30), max_rows=3)
-    assert asked.sparse
-    assert asked.left_out == (rows(3), UNIT, LeftOut("not a key", columns=("month",), numbers=(2**30,)))
-    assert asked.release(**ASK).left_out == asked.left_out
-
-
-def test_unknown_keys_say_that_rows_need_one(flights: Table) -> None:
-    in_bin = LeftOut("max_per_bin", numbers=(1,))
-    asked = flights.histogram("carrier", max_rows=3, max_per_bin=1)
-    assert asked.left_out == (rows(3), in_bin, UNIT, missing("carrier"))
-    assert asked.release(**ASK).left_out == asked.left_out
-    assert flights.histogram("carrier", max_rows=3, max_per_bin=1, nulls="bin").left_out == (rows(3), in_bin, UNIT)
-
-
-def test_sums_means_and_quantiles_say_their_clip(flights: Table) -> None:
-    for asked in (
-        flights.sum("delay", clip=(0, 60), max_rows=4),
-        flights.mean("delay", clip=(0, 60), max_rows=4),
-        flights.quantile("delay", 0.5, clip=(0, 60), max_rows=4),
-    ):
-        assert asked.left_out == (rows(4), UNIT, missing("delay"), CLIP)
-        assert asked.release(**ASK).left_out == asked.left_out
-    by = flights.mean("delay", clip=(0, 60), by="carrier", keys=["AA", "UA"], max_rows=4, max_per_bin=2)
-    limits = (LeftOut("max_per_bin", numbers=(2,)),)
-    assert by.left_out == (
-        *limits,
-        UNIT,
-        LeftOut("not a key", columns=("carrier",), numbers=(2,)),
-        missing("delay"),
-        CLIP,
-    )
 
 
 def test_a_clip_that_was_proposed_says_so_wherever_it_is_used(flights: Table, tmp_path: Path) -> None:
@@ -133,20 +78,6 @@ def test_a_clip_that_was_proposed_says_so_wherever_it_is_used(flights: Table, tm
     assert [fact.text for fact in asked.left_out if fact.kind == "clip"] == [None]
 
 
-def test_vectors_say_their_norm_and_the_length_of_arrays(flights: Table) -> None:
-    pair = ("delay", "month")
-    norm = LeftOut("clip_norm", columns=pair, numbers=(9.0,))
-    for asked in (
-        flights.vector_sum(pair, clip_norm=9, max_rows=2),
-        flights.vector_mean(pair, clip_norm=9, max_rows=2),
-    ):
-        assert asked.left_out == (rows(2), UNIT, missing(*pair), norm)
-    arrays = ln.table(pa.table({"plane": [1, 2], "v": [[1.0, 2.0, 3.0], None]}), unit="plane")
-    asked = arrays.vector_sum("v", clip_norm=1, length=3, max_rows=1)
-    length = LeftOut("not of the length", columns=("v",), numbers=(3,))
-    assert asked.left_out == (rows(1), UNIT, missing("v"), length, LeftOut("clip_norm", columns=("v",), numbers=(1.0,)))
-
-
 def test_many_columns_are_not_all_named() -> None:
     named = LeftOut("null", columns=("a", "b", "c")).in_words("who")
     assert named == "rows with no a, b or c"
@@ -154,14 +85,6 @@ def test_many_columns_are_not_all_named() -> None:
     assert nine == "rows with no a, b, c, d, e, f, g, h or i"  # "1 more" would be no shorter, and say less
     many = LeftOut("null", columns=tuple(f"v{place}" for place in range(1000))).in_words("who")
     assert many == "rows with no v0, v1, v2, v3, v4, v5, v6, v7 or 992 more"
-
-
-def test_kernel_weights_say_that_rows_need_a_node() -> None:
-    graph = ln.graphs.Graph.from_edges(2, [[0, 1]], coordinates=np.array([[0.0, 0.0], [0.01, 0.0]]))
-    table = ln.table(pd.DataFrame({"plane": [1], "lon": [0.0], "lat": [0.0]}), unit="plane")
-    near = table.nearest(graph, lon="lon", lat="lat", within=100, kernel_width=50.0)
-    nodes = LeftOut("no node near", columns=("node",), numbers=(2,))
-    assert near.histogram("node", keys=range(2), max_rows=3).left_out == (rows(3), UNIT, nodes)
 
 
 def test_conditions_are_said_and_derived_columns_are_not(flights: Table) -> None:

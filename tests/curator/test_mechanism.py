@@ -100,12 +100,6 @@ def test_sigma_may_be_given_instead() -> None:
     assert b.guarantee.epsilon == pytest.approx(2 / (4 / math.sqrt(2)))
 
 
-def test_replace_neighbours_are_carried() -> None:
-    made = ln.release(np.array([5]), **ASK, neighbours="replace").guarantee
-    assert made is not None
-    assert made.neighbours == "replace"
-
-
 @given(neighbouring_vectors(sensitivity=3, integers=True), st.integers(0, 2**32))
 def test_noise_is_the_same_whatever_the_values(pair: tuple[Any, Any], seed: int) -> None:
     """With the same entropy neighbouring vectors, and a third, get the very same integers added, and read as much of
@@ -281,32 +275,6 @@ def test_a_key_column_may_not_take_a_name_of_ours() -> None:
 
     with pytest.raises(errors.BadDomain, match="collides"):
         ln.release(np.zeros(2), **ASK, domain=Domain(("value",), (IntegerRange(0, 2),)))
-
-
-@pytest.mark.parametrize(
-    ("change", "mistake"),
-    [
-        ({"epsilon": None, "delta": None}, errors.MissingParameter),
-        ({"delta": None}, errors.MissingParameter),
-        ({"sigma": 1}, errors.InvalidParameter),
-        ({"mechanism": "gausian"}, errors.InvalidParameter),
-        ({"mechanism": "gaussian", "delta": 0}, errors.InvalidParameter),
-        ({"neighbours": "swap"}, errors.InvalidParameter),
-        ({"sensitivity": 0}, errors.InvalidParameter),
-        ({"sensitivity": 2, "l1_sensitivity": 1}, errors.InvalidParameter),
-        ({"domain": ["a", "b"]}, errors.BadDomain),
-        ({"domain": ["a", "a", "b"]}, errors.BadDomain),
-        ({"sensitivity": 1e17}, errors.OutOfRange),
-    ],
-)
-def test_bad_parameters(change: dict[str, Any], mistake: type[Exception]) -> None:
-    with pytest.raises(mistake):
-        ln.release(np.zeros(3, dtype=int), **{**ASK, **change})
-
-
-def test_sensitivity_must_be_said() -> None:
-    with pytest.raises(TypeError, match="sensitivity"):
-        ln.release(np.zeros(3), epsilon=1, delta=1e-6)  # type: ignore[call-arg]
 
 
 def test_noise_past_the_doubles_is_refused() -> None:

@@ -31,13 +31,6 @@ def test_values_are_the_integers_plus_noise(kind: str, people: Table) -> None:
     assert made.domain is question.domain
 
 
-def test_frames_have_the_keys(people: Table) -> None:
-    frame = query_of("histogram", people).release(**ASK).to_pandas()
-    assert frame["ward"].tolist() == WARDS
-    frame = query_of("mean by", people).release(**ASK).to_pandas()
-    assert list(frame.columns) == ["ward", "mean", "low", "high", "enough", "sum", "count"]
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_answer_is_the_same_frame_in_every_library(kind: str, people: Table) -> None:
     made = query_of(kind, people).release(**ASK)

@@ -45,13 +45,6 @@ def test_whole_numbers_of_equal_shares_fit(tmp_path: Path, share: Any) -> None:
         spend(budget, share=share)
 
 
-@pytest.mark.parametrize("share", [0, -0.1, 1.01, float("nan"), True, "a tenth", "1/0", "nan", 9.99e-7])
-def test_a_share_lies_between_0_and_1(budget: ln.Budget, share: Any) -> None:
-    with pytest.raises(errors.InvalidParameter):
-        spend(budget, share=share)
-    assert budget.history() == []
-
-
 def test_an_explicit_promise_costs_what_it_says(budget: ln.Budget) -> None:
     spend(budget, epsilon=0.5, delta=1e-6)
     cost = (1 / ln.sigma(epsilon=0.5, delta=1e-6)) ** 2 * ln.sigma(epsilon=1, delta=1e-6) ** 2

@@ -287,14 +287,6 @@ def test_an_empty_table_is_released_like_any_other() -> None:
     assert abs(release.total().value) < 20 * release.std[()]
 
 
-def test_the_question_is_described_without_the_rows() -> None:
-    query = asked(people(), ways=2, other=False)
-    assert query.describe() == asked(people().iloc[:0], ways=2, other=False).describe()
-    assert "7 tables of rows by age, sex, job (36 cells)" in query.describe()
-    text = " ".join(fact.in_words("who") for fact in query.left_out)
-    assert "rows whose age, sex or job is missing or not one of its keys" in text
-
-
 @pytest.mark.parametrize(
     ("ask", "error", "words"),
     [
@@ -352,14 +344,6 @@ def test_what_is_wrong_is_said_before_anything_is_read(ask: Any, error: type[Exc
     frame = people().assign(who2=1)
     with pytest.raises(error, match=words):
         ask(ln.table(frame, unit="who"))
-
-
-def test_no_row_is_outside_a_column_with_a_key_for_all_others() -> None:
-    some = {**KEYS, "job": ln.domain.with_other(["a"])}
-    for keys, other, outside in ((KEYS, False, ("age", "sex", "job")), (some, False, ("age", "sex")), (KEYS, True, ())):
-        query = asked(people(), ways=2, keys=keys, other=other)
-        found = [each.columns for each in query.left_out if each.kind == "outside its keys"]
-        assert found == ([outside] if outside else [])
 
 
 def test_the_kinds_of_noise_are_compared() -> None:

@@ -269,17 +269,6 @@ def test_what_cannot_be_summed_is_refused_and_nothing_is_debited(frame, tmp_path
     assert not budget.history()
 
 
-def test_one_debit_for_the_whole_set(frame, tmp_path: Path):
-    budget = ln.Budget.open(tmp_path / "b.ledger", epsilon=1, delta=1e-6, unit="who")
-    people = ln.table(frame, unit="who")
-    query = people.crosstabs(("age", "sex"), keys=KEYS, max_rows=1, cumulative=["age"])
-    with seeded(1):
-        release = query.release(budget=budget, share=0.25)
-    assert len(budget.history()) == 1
-    assert release.mechanism == "gaussian"
-    assert "cumulative in age" in query.describe()
-
-
 def test_texts_that_were_declared_to_be_in_order_have_curves(tmp_path: Path) -> None:
     """Grades, whose order is not that of the alphabet; it is kept in files, with labels and a bin for others."""
     grades = ["low", "middle", "high", "top"]

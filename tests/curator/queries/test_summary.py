@@ -188,13 +188,6 @@ def test_an_empty_table_and_one_of_nobody_release_noise() -> None:
         assert made.bins == 3  # type: ignore[union-attr]
 
 
-def test_a_summary_is_one_debit(budget: ln.Budget) -> None:
-    asked(frame()).release(budget=budget, share=0.25)
-    asked(frame()).release(budget=budget, epsilon=0.3, delta=1e-7)
-    assert len(budget.history()) == 2
-    assert "numbers of each bin" in budget.history()[0].noise
-
-
 def test_a_count_alone_has_the_noise_and_the_debit_of_a_histogram(budget: ln.Budget) -> None:
     """The proof of one is that of the other; noise of a summary is chosen in floats, a thousandth above the least."""
     rows = ln.table(frame(), unit="plane")

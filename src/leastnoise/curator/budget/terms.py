@@ -2,8 +2,8 @@
 
 A budget has three caps, fixed when it is opened, and each is spent by itself:
 
-    gaussian    mu_limit^2, the most that sum (sensitivity/sigma)^2 may reach; without a reserve for them Laplace releases
-                pay here, the mu^2 of a Gaussian release that is proved to tell more (`privacy.gaussian_price`)
+    gaussian    mu_limit^2, the most that sum (sensitivity/sigma)^2 may reach; without a reserve of their own Laplace
+                releases pay here, the mu^2 of a Gaussian one that is proved to tell more (`privacy.gaussian_price`)
     pure        pure_epsilon, the most that the epsilons of Laplace releases may add up to
     threshold   threshold_delta, the most that the chances of showing a bin of one person's own may add up to
 
