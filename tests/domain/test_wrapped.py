@@ -22,7 +22,6 @@ from leastnoise.domain import (
     Tree,
     Zones,
     counts_up,
-    innermost,
     is_plain_list,
     key_cell,
     product,
@@ -128,7 +127,7 @@ def test_labels_are_the_keys_of_what_is_published() -> None:
     axis = Labelled(Edges((0.0, 18.0, 65.0)), ("young", "grown"))
     assert [axis.key(place) for place in range(2)] == ["young", "grown"]
     assert (axis.index("grown"), axis.index("old"), axis.size) == (1, None, 2)
-    assert innermost(OrOther(axis)) == axis.axis
+    assert OrOther(axis).inner == axis.axis
     with pytest.raises(IndexError):
         axis.key(-1)
 

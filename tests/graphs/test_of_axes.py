@@ -22,7 +22,7 @@ from leastnoise.domain import (
     with_other,
 )
 from leastnoise.graphs import Graph
-from leastnoise.graphs.of_axes import graph_along, ordered_axes
+from leastnoise.graphs.bin_graph import graph_along, ordered_axes
 
 ORDERED = [
     IntegerRange(0, 12, 3),

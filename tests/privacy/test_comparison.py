@@ -16,24 +16,10 @@ from leastnoise import errors
 from leastnoise.privacy.strength import judge
 
 
-def test_laplace_wins_where_one_row_a_person_is_counted() -> None:
-    c = ln.compare(sensitivity=1, l1_sensitivity=1, epsilon=0.1, delta=1e-6)
-    assert c.best.mechanism == "laplace"
-    assert c["laplace"].std == pytest.approx(14.1, abs=0.05)
-    assert c["gaussian"].std == pytest.approx(36.3, abs=0.05)
-    assert "Use Laplace" in c.verdict
-
-
 def test_the_map_of_the_readme() -> None:
     c = ln.compare(sensitivity=math.sqrt(5), l1_sensitivity=5, epsilon=0.5, delta=1e-6, bins=3874)
     assert [round(c[name].std, 1) for name in ("laplace", "gaussian")] == [14.1, 18.0]
     assert "use Gaussian: all of them lie within" in c.verdict
-
-
-def test_gaussian_wins_where_a_person_fills_many_bins() -> None:
-    c = ln.compare(sensitivity=10, l1_sensitivity=100, epsilon=0.5, delta=1e-6, bins=1000)
-    assert c.best.mechanism == "gaussian"
-    assert "Use Gaussian" in c.verdict
 
 
 @pytest.mark.parametrize(("epsilon", "ratio"), [(0.1, 20.7), (0.5, 25.3), (1, 27.1)])
@@ -92,12 +78,6 @@ def test_bad_comparisons() -> None:
         ln.compare(sensitivity=2, l1_sensitivity=1, epsilon=1, delta=1e-6)
     with pytest.raises(errors.InvalidParameter, match="Did you mean"):
         ln.compare(sensitivity=1, epsilon=1, delta=1e-6)["gausian"]
-
-
-def test_it_prints_as_a_table() -> None:
-    text = str(ln.compare(sensitivity=1, epsilon=1, delta=1e-6))
-    assert text.splitlines()[0].split()[:2] == ["mechanism", "std"]
-    assert len(ln.compare(sensitivity=1, epsilon=1, delta=1e-6).to_dicts()) == 4
 
 
 def test_laplace_costs_of_a_query_what_the_ledger_would_debit(tmp_path: Path) -> None:

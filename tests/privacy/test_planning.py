@@ -81,19 +81,8 @@ def test_grids_that_are_no_doubles_do_not_hang(error: float, grid: float, delta:
     assert holds(law, error, 0.95)
 
 
-def test_l1_below_l2_is_refused() -> None:
-    with pytest.raises(errors.InvalidParameter, match="L2 <= L1"):
-        ln.plan(error=1, delta=1e-6, sensitivity=10, l1_sensitivity=1)
-
-
 def test_an_error_so_large_that_no_epsilon_is_needed() -> None:
     assert ln.plan(error=1e9, delta=1e-6).epsilon == 0.0
-
-
-def test_a_plan_explains_itself() -> None:
-    text = str(ln.plan(error=10, delta=1e-6, bins=4000, grid=1))
-    assert "all 4,000 noisy values lie within 10 of the truth" in text
-    assert "95 % confidence" in text
 
 
 @pytest.mark.parametrize("delta", [0, 1e-6])
@@ -120,6 +109,7 @@ def test_a_plan_with_laplace_noise_promises_delta_zero_for_the_l1_it_names(delta
         ({"delta": 0, "mechanism": "gaussian"}, errors.InvalidParameter),
         ({"mechanism": "gauss"}, errors.InvalidParameter),
         ({"grid": -1}, errors.InvalidParameter),
+        ({"sensitivity": 10, "l1_sensitivity": 1}, errors.InvalidParameter),
     ],
 )
 def test_bad_plans(change: dict[str, object], mistake: type[Exception]) -> None:

@@ -22,7 +22,7 @@ from leastnoise.privacy.distributions import Laplace
 from leastnoise.testing import seeded
 from leastnoise.workload import NoisyTables, Workload
 from leastnoise.workload.residuals import table_of_blocks
-from leastnoise.workload.shares import choose, divide, laplace_tables, spread_of
+from leastnoise.workload.shares import Candidates, choose, divide, laplace_tables
 from leastnoise.workload.strategy import integer_scales, scales_within
 from leastnoise.workload.tables_noise import TablesPlanner
 
@@ -166,7 +166,7 @@ def test_no_random_start_finds_better_laplace_shares(seed: int) -> None:
     asked = [every[i] for i in rng.choice(len(every), min(len(every), 4), replace=False)]
     workload, weights = Workload(sizes, tables=asked), np.ones(len(asked))
     found = choose(workload, weights=weights, larger=True)
-    spread = spread_of(workload, every)
+    spread = Candidates(workload, every)
     ours = divide(spread, np.array([found.get(table, 0.0) for table in every]), weights=weights).value
     for _ in range(100):
         start = np.where(rng.random(len(every)) < rng.random(), rng.random(len(every)) ** 2, 0.0)

@@ -17,7 +17,7 @@ from leastnoise.privacy.distributions import Laplace
 from leastnoise.privacy.noise_sums import LaplaceSum
 from leastnoise.testing import seeded
 from leastnoise.workload import NoisyTables, Workload, laplace_tables, noisy_tables
-from leastnoise.workload.shares import choose, spread_of
+from leastnoise.workload.shares import Candidates, choose
 from leastnoise.workload.tables_noise import TablesPlanner, weighted_error
 from leastnoise.workload.tree_least_squares import TreeFit
 
@@ -113,7 +113,7 @@ def test_no_other_division_that_is_tried_has_less_error(tables: Any) -> None:
     made = laplace_tables(workload, epsilon=1e-3)  # noise so wide that its grid does not matter
     least = float(made.table_variances.sum()) * 1e-6
     every = list(dict.fromkeys([workload.union(workload.tables), *workload.tables, *workload.smaller()]))
-    spread = spread_of(workload, every)
+    spread = Candidates(workload, every)
 
     def error(logits: np.ndarray) -> float:
         shares = np.exp(logits - logits.max())

@@ -2,7 +2,7 @@
 
 The release's own noise, keys and guarantee stay with the estimate. Counts are known not to be negative, and to be
 whole. `auto` is told by default which bins are alike, for it takes only what helps: the graph of the ordered axes
-(`graphs/of_axes.py`), and with two axes or more the shape of the table, for row and column effects. Other denoisers
+(`graphs/bin_graph.py`), and with two axes or more the shape of the table, for row and column effects. Other denoisers
 that need a graph get it where axes are named. Keys that nobody listed show by their noise, and have their own rule.
 
 A set of tables asks what is public, what has no noise, and whether there is a tree.
@@ -23,7 +23,7 @@ from leastnoise._support.validation import Floats
 from leastnoise.denoise.shown_counts import shown_counts
 from leastnoise.denoise.tree_levels import EstimatedLevels
 from leastnoise.domain import Domain, OrOther, key_cell
-from leastnoise.graphs.of_axes import graph_along, ordered_axes
+from leastnoise.graphs.bin_graph import graph_along, ordered_axes
 from leastnoise.releases.crosstab_estimate import CrosstabsEstimate, NoError, Risks
 from leastnoise.releases.crosstabs import CrosstabsRelease
 from leastnoise.releases.estimate import Estimate, RiskEstimate

@@ -37,8 +37,6 @@ from leastnoise.domain.tree import TreeShape as TreeShape
 from leastnoise.domain.tree import orbits as orbits
 from leastnoise.domain.wrapped import OTHER as OTHER
 from leastnoise.domain.wrapped import Labelled, OrNull, OrOther
-from leastnoise.domain.wrapped import has_order as has_order
-from leastnoise.domain.wrapped import innermost as innermost
 from leastnoise.domain.wrapped import key_cell as key_cell
 from leastnoise.domain.wrapped import ordered_size as ordered_size
 from leastnoise.domain.zones import Zones

@@ -46,8 +46,9 @@ class Axis(ABC):
 
     @property
     def has_order(self) -> bool:
-        """Whether the keys have an order that everybody knows or that was declared, so that they can be added up from
-        the first."""
+        """Whether the keys have an order that everybody knows (ranges, edges, steps, days, hours, and lists of numbers
+        or dates that rise) or that was declared (`Ordered`), so that they can be added up from the first. Of an axis
+        that wraps another ask its `inner`: a bin for nulls or others, which is the last, is not part of the order."""
         return False
 
     @property

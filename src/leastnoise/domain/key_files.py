@@ -30,29 +30,17 @@ from typing import Any, Literal
 
 from leastnoise import errors
 from leastnoise._support import files, toml
-from leastnoise.domain.axes import Axis, Edges, Keys, Ordered
+from leastnoise.domain.axes import Axis, Edges, IntegerRange, Keys, Ordered
 from leastnoise.domain.product import FILLED_IN, Unfilled, axis, with_other
 from leastnoise.domain.public_files import FILES, read_public_column
 from leastnoise.domain.times import Days, Hours
 from leastnoise.domain.tree import Tree
 from leastnoise.domain.wrapped import OTHER, Labelled, OrOther
 
-WORDS = (
-    "keys",
-    "ordered",
-    "range",
-    "edges",
-    "bins",
-    "days",
-    "hours",
-    "file",
-    "tree",
-)  # one of these says what the bins are
-MORE = {
-    "bins": ("between",),
-    "file": ("column",),
-    "tree": ("levels", "child", "parent"),
-}  # what goes with some of them; labels and other go with all
+# one of these says what the bins are
+WORDS = ("keys", "ordered", "range", "edges", "bins", "days", "hours", "file", "tree")
+# what goes with some of them; labels and other go with all
+MORE = {"bins": ("between",), "file": ("column",), "tree": ("levels", "child", "parent")}
 
 ColumnKind = Literal["text", "integer", "number", "boolean", "date", "timestamp"]
 
@@ -181,12 +169,8 @@ class _Entry:
         ends = _list(value, "range", count=(2, 3))
         if not all(type(end) is int for end in ends):
             raise errors.WrongType("a range is of whole numbers. Numbers with fractions are cut by edges.")
-        start, stop, step = (*ends, 1)[:3]
-        if step < 1 or stop <= start:
-            raise errors.BadDomain(f"the range from {start} to {stop} by {step} has no member. The first is lower.")
-        counted = range(start, stop, step)
-        axis(counted)
-        return counted
+        made = IntegerRange(*ends)
+        return range(made.start, made.stop, made.step)
 
     def _tree(self, entry: dict[str, Any]) -> Tree:
         """From columns of a public file, or from its columns of children and parents."""
@@ -225,13 +209,13 @@ class _Entry:
 def _list(value: Any, word: str, count: tuple[int, ...] = ()) -> list[Any]:
     if not isinstance(value, list) or (count and len(value) not in count):
         many = f" of {' or '.join(map(str, count))}" if count else ""
-        raise errors.WrongType(f"{word} must be a list{many}. Got {value!r} instead.")
+        raise errors.WrongType.must(word, f"be a list{many}", value)
     return value
 
 
 def _number(value: Any, word: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
-        raise errors.WrongType(f"{word} must be numbers. Got {value!r} instead.")
+        raise errors.WrongType.must(word, "be numbers", value)
     try:
         return float(value)
     except OverflowError:
@@ -241,7 +225,7 @@ def _number(value: Any, word: str) -> float:
 def equal_edges(count: Any, between: Any) -> tuple[float, ...]:
     """The edges of bins of equal width: how many, and between which ends."""
     if type(count) is not int or not 1 <= count <= 2**20:
-        raise errors.BadDomain(f"bins must be a whole number from 1 to 2^20. Got {count!r} instead.")
+        raise errors.BadDomain.must("bins", "be a whole number from 1 to 2^20", count)
     low, high = (_number(end, "between") for end in _list(between, "between", count=(2,)))
     return (*(low + (high - low) * place / count for place in range(count)), high)
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from leastnoise.domain.axes import Axis, Listed, as_double, within
 from leastnoise.domain.product import Domain
-from leastnoise.domain.wrapped import innermost
 from leastnoise.errors import BadDomain, Code, WrongType
 
 
@@ -59,13 +58,7 @@ class Lattice:
             raise BadDomain(f"the rectangle {x} by {y} is empty. Say (low, high) with low < high.")
         columns = math.floor(west / self.step), math.ceil(east / self.step)
         rows = math.floor(south / self.step), math.ceil(north / self.step)
-        return Cells(
-            lattice=self,
-            column=columns[0],
-            row=rows[0],
-            width=columns[1] - columns[0],
-            height=rows[1] - rows[0],
-        )
+        return Cells(self, columns[0], rows[0], width=columns[1] - columns[0], height=rows[1] - rows[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +128,7 @@ def with_lattices(domain: Domain, lattices: Mapping[str, Lattice]) -> Domain:
 def cell_centres(axis: Any, keys: Iterable[Any]) -> dict[str, list[float | None]]:
     """The middles of lattice cells by the names of their coordinates, None where a key is no cell; empty where the axis
     has none."""
-    inner = axis if isinstance(axis, Lattice) or axis is None else innermost(axis)
+    inner = axis if isinstance(axis, Lattice) or axis is None else axis.inner
     lattice = inner.lattice if isinstance(inner, Cells) else inner if isinstance(inner, Lattice) else None
     if lattice is None:
         return {}

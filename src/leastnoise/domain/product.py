@@ -10,16 +10,9 @@ from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any
 
-from leastnoise.domain.axes import (
-    MAX_BINS,
-    Axis,
-    IntegerRange,
-    Keys,
-    Listed,
-    plain_value,
-)
+from leastnoise.domain.axes import MAX_BINS, Axis, IntegerRange, Keys, Listed, plain_value
 from leastnoise.domain.tree import Tree
-from leastnoise.domain.wrapped import OTHER, Labelled, OrNull, OrOther, innermost
+from leastnoise.domain.wrapped import OTHER, Labelled, OrNull, OrOther
 from leastnoise.domain.zones import Zones
 from leastnoise.errors import BadDomain, Code, Wasteful, WrongType
 
@@ -221,7 +214,7 @@ def counts_up(keys: object) -> bool:
     """Whether keys are whole numbers, and written as such: a range, or integers one by one. (Keys((1, 2)) and
     [1.0, 2.0] are for those who know that a column of real numbers holds exactly these.)"""
     if isinstance(keys, OrOther | Labelled):
-        inner = innermost(keys)
+        inner = keys.inner
         return counts_up(inner.values if isinstance(inner, Keys) else inner)
     if isinstance(keys, (range, IntegerRange)):
         return True

@@ -115,18 +115,6 @@ class Labelled(Axis):
         return self.axis.inner
 
 
-def innermost(axis: Axis) -> Axis:
-    """The axis by which rows are binned, without labels and without bins for nulls or others."""
-    return axis.inner
-
-
-def has_order(axis: Axis) -> bool:
-    """Whether the keys of an axis have an order that everybody knows (ranges, edges, steps, days, hours, and lists of
-    numbers or dates that rise), or one that was declared (`Ordered`). A bin for nulls or others, which is the last, is
-    not part of it."""
-    return axis.inner.has_order
-
-
 def ordered_size(axis: Axis) -> int:
     """How many keys have the order: all but the bin for nulls or others."""
     return axis.size - isinstance(axis, _OneMoreBin)

@@ -1,15 +1,27 @@
-"""The graph of a release's bins, so that node i is bin i: from a word, or from files that name nodes by the bins' keys.
+"""The graph of a release's bins, so that node i is bin i: from a word, from files that name nodes by the bins' keys, or
+from the bins' own axes.
 
     path, cycle     the bins in their own order
     grid            the bins of a product of ranges, or of a lattice, joined along every axis
     a Parquet file  edges between keys (u and v); with a file of nodes (id, and lon and lat) in any order
 
 Nodes that are no bins are left out with their edges; a bin that is no node is an error.
+
+Along a domain's own axes bins are joined that are next to each other where there is an order:
+
+    ranges, edges, steps, days, hours           a chain
+    a lattice                                   a grid
+    lists of dates, or of numbers in equal steps, that rise     a chain
+    lists of names (and all other lists)        no edges: nothing says which names are near
+
+With several axes it is the product: by carrier (a list) and month (a range) it is one chain of months for each carrier.
+The bins of null keys and of others have no neighbour along their axis.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from reprlib import repr as short
 
 import numpy as np
@@ -83,3 +95,27 @@ def _from_files(edges: files.Path, nodes: files.Path | None, keys: list[int | st
     return Graph.from_edges(
         len(bins), kept[(kept >= 0).all(axis=1)], coordinates=None if points is None else points[node]
     )
+
+
+def ordered_axes(domain: Domain) -> tuple[str, ...]:
+    """The names of the axes that have an order and more than one bin."""
+    return tuple(
+        name for name, axis in zip(domain.names, domain.axes, strict=True) if axis.size > 1 and axis.inner.is_chain
+    )
+
+
+def graph_along(domain: Domain, names: Sequence[str]) -> Graph:
+    """The bins of a domain, joined to the next along the axes with these names.
+
+    An axis that is named is chained in the order of its keys, whatever they are: who names it knows that.
+    """
+    unknown = [name for name in names if name not in domain.names]
+    if unknown:
+        raise errors.InvalidParameter.among("along", unknown[0], domain.names)
+    place = np.arange(domain.size, dtype=np.int64).reshape([axis.size for axis in domain.axes])
+    pairs = [np.zeros((0, 2), dtype=np.int64)]
+    for k, (name, axis) in enumerate(zip(domain.names, domain.axes, strict=True)):
+        if name in names:
+            ends = axis.inner.neighbours()
+            pairs.append(np.stack([place.take(end, axis=k).ravel() for end in ends.T], axis=1))
+    return Graph.from_edges(domain.size, np.concatenate(pairs))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -11,13 +11,7 @@ from leastnoise import errors
 CLASS_METHODS = {"networkx": "from_networkx", "igraph": "from_igraph", "scipy": "from_scipy"}
 
 
-class Parts(NamedTuple):
-    """What `Graph.from_edges` takes."""
-
-    size: int
-    edges: Any
-    weights: Any
-    coordinates: Any
+Parts = tuple[int, Any, Any, Any]  # size, edges, weights and coordinates, as `Graph.from_edges` takes them
 
 
 def networkx_parts(graph: Any, weight: str | None, coordinates: tuple[str, str] | None) -> Parts:
@@ -29,7 +23,7 @@ def networkx_parts(graph: Any, weight: str | None, coordinates: tuple[str, str] 
     points = None
     if coordinates is not None:
         points = [[_attribute(facts, name, "node") for name in coordinates] for _, facts in graph.nodes(data=True)]
-    return Parts(len(number), ends, heavy, points)
+    return len(number), ends, heavy, points
 
 
 def igraph_parts(graph: Any, weight: str | None, coordinates: tuple[str, str] | None) -> Parts:
@@ -39,7 +33,7 @@ def igraph_parts(graph: Any, weight: str | None, coordinates: tuple[str, str] | 
     points = None
     if coordinates is not None:
         points = np.stack([_column(graph.vs, name, "node") for name in coordinates], axis=1)
-    return Parts(graph.vcount(), graph.get_edgelist(), heavy, points)
+    return graph.vcount(), graph.get_edgelist(), heavy, points
 
 
 def scipy_parts(matrix: Any, weighted: bool) -> Parts:
@@ -65,23 +59,19 @@ def scipy_parts(matrix: Any, weighted: bool) -> Parts:
     weight = np.where(above != 0, above, below)
     kept = weight != 0  # an entry that is stored and zero is no edge
     edges = np.stack([pairs[kept] // max(size, 1), pairs[kept] % max(size, 1)], axis=1)
-    return Parts(size, edges, weight[kept] if weighted and (weight[kept] != 1).any() else None, None)
+    return size, edges, weight[kept] if weighted and (weight[kept] != 1).any() else None, None
 
 
 def refusal(got: Any) -> errors.WrongType:
     """The error where a Graph of ours was expected, which says whose graph it is and how to make one of it."""
-    library = _library(got)
-    if library in CLASS_METHODS:
-        return errors.WrongType(
-            f"graph must be a leastnoise Graph. Got {_whose(got)} instead. "
-            f"Graph.{CLASS_METHODS[library]}(graph) makes one of it.",
-            parameter="graph",
-        )
-    return errors.WrongType(
-        f"graph must be a leastnoise Graph. Got {_whose(got)} instead. Make one with Graph.path(n), Graph.grid(shape), "
-        "Graph.from_edges, from_networkx, from_scipy, from_igraph or from_parquet.",
-        parameter="graph",
+    method = CLASS_METHODS.get(_library(got))
+    cure = (
+        f"Graph.{method}(graph) makes one of it."
+        if method
+        else "Make one with Graph.path(n), Graph.grid(shape), Graph.from_edges, from_networkx, from_scipy, from_igraph "
+        "or from_parquet."
     )
+    return errors.WrongType(f"graph must be a leastnoise Graph. Got {_whose(got)} instead. {cure}", parameter="graph")
 
 
 def _check_can(graph: Any, library: str, *names: str) -> None:

@@ -561,10 +561,8 @@ class CountsBesideTotal:
 
     def __post_init__(self) -> None:
         if not LEAST_PART <= self.part <= LARGEST_PART:
-            rule, why = (
-                f"lie between {float(LEAST_PART)} and {float(LARGEST_PART)}",
-                "It is the total's part of a release.",
-            )
+            rule = f"lie between {float(LEAST_PART)} and {float(LARGEST_PART)}"
+            why = "It is the part of a release that is for the total of all keys."
             raise errors.InvalidParameter.must("others", rule, float(self.part), why, example={"others": 0.1})
 
     @property

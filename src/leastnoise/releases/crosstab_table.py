@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from leastnoise import errors
 from leastnoise._support import validation
 from leastnoise._support.validation import Floats, Number
-from leastnoise.domain import has_order, ordered_size
+from leastnoise.domain import ordered_size
 from leastnoise.releases import ratio_interval
 from leastnoise.releases.block import Interval, Overall, Total
 from leastnoise.releases.columns import key_columns
@@ -351,7 +351,7 @@ def _along(table: CrosstabTable, column: str | None) -> str:
     axes = table.within.axes
     if column is None:
         asked = [name for name in table.columns if name in table.within.workload.asked]
-        asked = asked or [name for name in table.columns if has_order(axes[name])] or list(table.columns)
+        asked = asked or [name for name in table.columns if axes[name].inner.has_order] or list(table.columns)
         if len(asked) != 1:
             raise errors.MissingParameter(
                 f"Several columns could be meant: {', '.join(asked)}. Name one.",
@@ -361,7 +361,7 @@ def _along(table: CrosstabTable, column: str | None) -> str:
         column = asked[0]
     if column not in table.columns:
         raise errors.UnknownColumn.among_columns(column, table.columns)
-    if not has_order(axes[column]):
+    if not axes[column].inner.has_order:
         raise errors.BadDomain(
             f'The keys of "{column}" have no order, so they cannot be added up from the first.',
             parameter="column",

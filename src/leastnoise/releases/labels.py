@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from leastnoise._support.text import key_words
-from leastnoise.domain import Domain, Keys, Listed, OrNull, OrOther, cell_centres, innermost
+from leastnoise.domain import Domain, Keys, Listed, OrNull, OrOther, cell_centres
 
 MAX_BARS, MAX_NAMED_BARS = 40, 120  # bins that have a bar and a name each; names without an order have no line
 
@@ -75,5 +75,5 @@ def named(domain: Domain | None) -> bool:
         return domain is not None and len(domain.axes) > 1
     axis = domain.axes[0]
     axis = axis.axis if isinstance(axis, OrNull | OrOther) else axis
-    listed = isinstance(innermost(axis), Keys | Listed)  # labels of ranges and edges have their order
+    listed = isinstance(axis.inner, Keys | Listed)  # labels of ranges and edges have their order
     return listed and isinstance(axis.key(0) if axis.size else "", str)

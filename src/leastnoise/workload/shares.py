@@ -47,7 +47,7 @@ from leastnoise._support.validation import Floats, Number
 from leastnoise.privacy.neighbours import Neighbours
 from leastnoise.privacy.unit_cost import least_noise
 from leastnoise.workload.columns import Table
-from leastnoise.workload.incidence import Incidence, informs
+from leastnoise.workload.incidence import informs
 from leastnoise.workload.noisy_tables import NoisyTables
 from leastnoise.workload.optimum import Means, last_measured, means_of
 from leastnoise.workload.strategy import Weights, table_weights
@@ -89,15 +89,14 @@ def laplace_tables(
     return workload.with_laplace(least_noise(cost.epsilon, scales, spend, power=1)[0], unit=unit)
 
 
-@dataclass(frozen=True, eq=False)
-class Spread:
+class Candidates:
     """What tables could be released, and what is to be small.
 
-    asked: the tables asked for. told: t_RA of those that could be released (`incidence.informs`).
+    workload: the tables asked for. tables: that could be released.
     """
 
-    asked: Incidence
-    told: Any
+    def __init__(self, workload: Workload, tables: Sequence[Table]) -> None:
+        self.asked, self.told = workload.incidence, informs(workload, tables)
 
     def variances(self, precisions: Floats) -> tuple[Floats, Means]:
         """The variance of each table asked for, where those released have these precisions; and of each residual."""
@@ -120,43 +119,35 @@ class Spread:
         return np.asarray(self.told.T @ precisions).reshape(self.asked.shape)
 
 
-def spread_of(workload: Workload, tables: Sequence[Table]) -> Spread:
-    """What these tables would tell if they were released, and what is asked for.
-
-    workload: the tables asked for. tables: that could be released.
-    """
-    return Spread(workload.incidence, informs(workload, tables))
-
-
 @dataclass(frozen=True)
-class Division:
+class PrecisionShares:
     """Shares that sum to one, and what they attain where the whole promise buys w = 1."""
 
     shares: Floats
     value: float
 
 
-def divide(spread: Spread, start: Floats, *, weights: Floats | None) -> Division:
+def divide(candidates: Candidates, start: Floats, *, weights: Floats | None) -> PrecisionShares:
     """The shares from a start: for the least sum of weighted variances, or where weights is None the largest one.
 
     A start of zero keeps a table out. For the largest variance the weights follow the variances as in `optimum`.
     """
     shares = start / start.sum()
     largest = weights is None
-    c = np.full(spread.asked.cells.size, 1 / spread.asked.cells.size) if weights is None else weights
-    best, idle = Division(shares, math.inf), 0
+    c = np.full(candidates.asked.cells.size, 1 / candidates.asked.cells.size) if weights is None else weights
+    best, idle = PrecisionShares(shares, math.inf), 0
     for _ in range(STEPS):
         precisions = shares**2
-        variances, means = spread.variances(precisions)
+        variances, means = candidates.variances(precisions)
         value = float(variances.max() if largest else c @ variances)
         if not math.isfinite(value):
             break  # the start is not enough: a residual is seen by no table
         idle = 0 if value < best.value * (1 - _SETTLED) else idle + 1
         if value < best.value:
-            best = Division(shares, value)
+            best = PrecisionShares(shares, value)
         if idle > (_PATIENCE if largest else 0):
             break
-        shares = (precisions**2 * spread.seen(c, means)) ** (1 / 3)
+        shares = (precisions**2 * candidates.seen(c, means)) ** (1 / 3)
         shares = shares / shares.sum()
         if largest:
             c = np.maximum(c * variances / value, 1e-200)
@@ -164,21 +155,21 @@ def divide(spread: Spread, start: Floats, *, weights: Floats | None) -> Division
     return best
 
 
-def without_the_small(spread: Spread, division: Division, *, weights: Floats | None) -> Division:
+def without_the_small(candidates: Candidates, division: PrecisionShares, *, weights: Floats | None) -> PrecisionShares:
     """Tables of hardly any share are left out where that does no harm."""
     least = _LEAST * division.shares.max()
     small = division.shares < least
     if not small.any():
         return division
     start = np.where(small, 0.0, division.shares)
-    if not spread.covers(start > 0):
+    if not candidates.covers(start > 0):
         # A residual would be seen by no table. Along a tree it may be known all the same, from a level above with as
         # many nodes; then steps without end would make the share so small that no noise of its scale can be drawn.
         shares = np.where(division.shares > 0, np.maximum(division.shares, least), 0.0)
         shares = shares / shares.sum()
-        variances, _ = spread.variances(shares**2)
-        return Division(shares, float(variances.max() if weights is None else weights @ variances))
-    trimmed = divide(spread, start, weights=weights)
+        variances, _ = candidates.variances(shares**2)
+        return PrecisionShares(shares, float(variances.max() if weights is None else weights @ variances))
+    trimmed = divide(candidates, start, weights=weights)
     return trimmed if trimmed.value <= division.value * (1 + 1e-6) else division
 
 
@@ -226,32 +217,32 @@ class _Search:
 
     def attempt(self, tables: list[Table], enough: Sequence[Table]) -> float:
         """The least error of releasing any of these tables; kept where it is the least so far."""
-        spread = spread_of(self.workload, tables)
+        candidates = Candidates(self.workload, tables)
         sufficient = set(enough)
         alone = np.array([table in sufficient for table in tables])
         starts = [np.ones(len(tables)), np.where(alone, 1.0, 0.0), np.where(alone, 1.0, 0.1)]
-        divisions = [divide(spread, start.astype(np.float64), weights=self.weights) for start in starts]
-        chosen: Division = min(divisions, key=lambda made: made.value)
-        chosen = without_the_small(spread, chosen, weights=self.weights)
+        divisions = [divide(candidates, start.astype(np.float64), weights=self.weights) for start in starts]
+        chosen: PrecisionShares = min(divisions, key=lambda made: made.value)
+        chosen = without_the_small(candidates, chosen, weights=self.weights)
         self._keep(tables, chosen)
         return chosen.value
 
-    def exchange(self, candidates: Sequence[Table]) -> None:
-        """One table less, or one more of the candidates, as long as that helps."""
-        tables = list(dict.fromkeys([*self.found, *candidates]))[:CANDIDATES]
-        spread = spread_of(self.workload, tables)
+    def exchange(self, others: Sequence[Table]) -> None:
+        """One table less, or one more of the others, as long as that helps."""
+        tables = list(dict.fromkeys([*self.found, *others]))[:CANDIDATES]
+        candidates = Candidates(self.workload, tables)
         for _ in range(ROUNDS):
             now, before = np.array([self.found.get(table, 0.0) for table in tables]), self.value
             for i, share in enumerate(now):
                 start = now.copy()
                 start[i] = 0.0 if share else 0.25
-                if spread.covers(start > 0):
-                    made = divide(spread, start, weights=self.weights)
-                    self._keep(tables, without_the_small(spread, made, weights=self.weights))
+                if candidates.covers(start > 0):
+                    made = divide(candidates, start, weights=self.weights)
+                    self._keep(tables, without_the_small(candidates, made, weights=self.weights))
             if self.value > before * (1 - 1e-6):
                 return
 
-    def _keep(self, tables: list[Table], division: Division) -> None:
+    def _keep(self, tables: list[Table], division: PrecisionShares) -> None:
         if division.value < self.value:
             self.value = division.value
             shares = zip(tables, division.shares.tolist(), strict=True)

@@ -23,7 +23,6 @@ from leastnoise.domain import (
     TreeLevel,
     TreeShape,
     counts_up,
-    has_order,
     is_plain_list,
 )
 from leastnoise.domain.product import check_filled
@@ -229,7 +228,7 @@ def checked_workload(
 
 def _check_order(axes: Mapping[str, Axis], asked: Mapping[str, Kind]) -> None:
     for column, kind in asked.items():
-        if not has_order(axes[column]):
+        if not axes[column].inner.has_order:
             words = {"prefix": ("cumulative", "Cumulative sums"), "ranges": ("ranges", "Ranges")}
             parameter, what = words[kind]
             raise BadDomain(

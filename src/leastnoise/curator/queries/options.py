@@ -20,7 +20,6 @@ from leastnoise.domain import (
     OrOther,
     counts_up,
     entries,
-    innermost,
     product,
 )
 from leastnoise.errors import BadDomain, Code, InvalidParameter, WrongType
@@ -156,7 +155,7 @@ def left_out_by_domain(domain: Domain) -> list[LeftOut]:
 
 def left_out_by_axis(column: str, axis: Axis) -> LeftOut:
     """Rows whose value is not on the axis."""
-    inner = innermost(axis)
+    inner = axis.inner
     if isinstance(inner, Keys | IntegerRange):
         kind = "not a key or null" if isinstance(axis, OrNull) else "not a key"
     else:
