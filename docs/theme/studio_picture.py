@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
+from PIL import Image
 
 from leastnoise import datasets, domain
 from leastnoise._support import toml
@@ -63,7 +64,9 @@ def main() -> None:
             browser.set_window_size(1200, height)
             browser.get(f"{browser.current_url.rpartition('/')[0]}/{step}")
             time.sleep(2)  # the published page is painted after the page around it
-            browser.save_screenshot(str(IMAGES / f"{name}.png"))
+            picture = IMAGES / f"{name}.png"
+            browser.save_screenshot(str(picture))
+            Image.open(picture).convert("RGB").quantize(96).save(picture, optimize=True)  # a third of the size
         browser.quit()
         studio.terminate()
 

@@ -69,9 +69,8 @@ def typed_number(text: str, name: str) -> int | Decimal:
     try:
         return number(text)
     except ValueError:
-        raise errors.InvalidParameter(
-            f'"{name}" must be a number of at most {MAX_POWER} digits. Got {text!r} instead.', parameter=name
-        ) from None
+        rule = f"be a number of at most {MAX_POWER} digits"
+        raise errors.InvalidParameter.must(f'"{name}"', rule, text, parameter=name) from None
 
 
 def shown_end(end: float) -> str:

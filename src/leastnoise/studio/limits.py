@@ -55,7 +55,7 @@ def with_limits(studio: Studio, draft: Draft, given: Fields) -> Draft:
     found = forms.read(_fields(draft), given)
     for name, value in found.items():
         if value is not None and value < 1:
-            raise errors.InvalidParameter(f"A limit is an integer above zero. Got {value} instead.", parameter=name)
+            raise errors.InvalidParameter.must("A limit", "be above zero", value, parameter=name)
     ask = {name: value for name, value in draft.section("ask").items() if name not in LIMITS}
     return draft.with_section("ask", ask | found)
 
