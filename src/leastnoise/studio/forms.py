@@ -24,6 +24,11 @@ class Input:
         return self.field.name.replace("_", " ")
 
     @property
+    def example(self) -> str:
+        """What might be typed."""
+        return "" if self.field.example is None else self.field.shown(self.field.example)
+
+    @property
     def is_long(self) -> bool:
         """Whether it has a line for each of several."""
         return self.field.kind in (LINES, NAMED, TABLES, WEIGHTS)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from importlib.util import find_spec
@@ -38,7 +37,7 @@ class Step:
     """One step.
 
     title: the words of its place in the walk. show: what its page shows. save: the draft with what its form says.
-    part: of the script, the lines that it adds. typed: the draft as its form stands, where that makes sense.
+    part: of the script, the lines that it adds. typed: the draft as its form stands.
     """
 
     title: str
@@ -49,8 +48,10 @@ class Step:
 
     def code(self, studio: Studio, draft: Draft, fields: Fields) -> str:
         """The lines that it adds to the script; nothing where they cannot be written yet."""
-        with suppress(errors.LeastnoiseError):
+        try:
             draft = self.typed(studio, draft, fields) if fields and self.typed else draft
+        except errors.LeastnoiseError:
+            return ""
         return as_python.so_far(str(draft.path), draft.found, self.part)
 
 
