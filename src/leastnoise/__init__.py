@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from leastnoise.curator.arrays import release, release_sparse
     from leastnoise.curator.budget import Budget
     from leastnoise.curator.queries.query import Query
+    from leastnoise.curator.series import Series
     from leastnoise.curator.table import Table, lattice, table
     from leastnoise.errors import BudgetExhausted
     from leastnoise.graphs import Graph
@@ -54,6 +55,7 @@ __all__ = [
     "Query",
     "Release",
     "SampledGaussianDP",
+    "Series",
     "SparseRelease",
     "SummaryRelease",
     "Table",
@@ -92,6 +94,7 @@ _MODULES = {
         "leastnoise.curator.arrays": "release release_sparse",
         "leastnoise.curator.budget": "Budget",
         "leastnoise.curator.queries.query": "Query",
+        "leastnoise.curator.series": "Series",
         "leastnoise.curator.table": "Table lattice table",
         "leastnoise.datasets": "datasets",
         "leastnoise.denoise": "denoise",

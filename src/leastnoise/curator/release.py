@@ -18,9 +18,9 @@ it takes?* Yes, as that of any reading: time and memory are not hidden (docs/pro
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +65,7 @@ Answer = (
     | ClipSuggestion
 )
 Integers = NDArray[np.int64]
+Read = TypeVar("Read")
 
 MAX_ATTEMPTS = 3  # at reading the rows: a lost executor is no attack
 CHUNK = 1 << 20  # numbers at a time: the memory beyond the output stays within a few dozen megabytes
@@ -107,7 +108,7 @@ def release(query: Query, request: PrivacyRequest) -> Answer:
             # An engine that is not there is told before it is paid for.
             data.engine.check_ready(query.rows, in_python=asked._in_python)
             receipt = decided.charge.pay(**words, public_units=data.public_units)
-            batch = _read(asked, plan, receipt)
+            batch = read_rows(asked, lambda: asked.measure(plan), receipt)
         noisy = asked.draw(plan, batch)
     provenance = provenance_of(
         plan,
@@ -166,16 +167,17 @@ def noise_of(plan: VectorPlan) -> Noise:
     return Noise(plan.mechanism, plan.scale, plan.grid)
 
 
-def _read(query: Query, plan: NoisePlan, receipt: Receipt) -> Batch:
-    """The exact integers. Only ReadingFailed is tried again and closes the budget: every other error of ours is public
-    (and `redact_errors` lets no other one out), and an interrupt is the caller's.
+def read_rows(query: Query, work: Callable[[], Read], receipt: Receipt) -> Read:
+    """What `work` reads for the query, of one state of the table. Only ReadingFailed is tried again and closes the
+    budget: every other error of ours is public (and `redact_errors` lets no other one out), and an interrupt is the
+    caller's.
 
     An engine that is gone at a later attempt may be so because of what the first one read: that is the same failure.
     """
     failed: errors.ReadingFailed | None = None
     for _ in range(MAX_ATTEMPTS):
         try:
-            return redact_errors(lambda: query._of_one_state(lambda: query.measure(plan)), query.files)
+            return redact_errors(lambda: query._of_one_state(work), query.files)
         except errors.ReadingFailed as problem:
             failed = problem
         except errors.EngineUnavailable:

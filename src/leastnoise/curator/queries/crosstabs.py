@@ -22,7 +22,7 @@ from leastnoise.curator.queries.crosstab_options import (
     keys_of_one,
 )
 from leastnoise.curator.queries.query import Facts, NamedRows, Query, clipped_to
-from leastnoise.curator.release import Answer, Batch, Decision
+from leastnoise.curator.release import Answer, Batch
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.rows import crosstab_rows, keeping, priorities
 from leastnoise.curator.rows.clipping import Clip
@@ -220,10 +220,18 @@ class Crosstabs(Query):
     def _charge(self, request: PrivacyRequest, workload: Workload | None = None) -> Charge[TablesNoise]:
         return decide(request, self._planner(self.workload if workload is None else workload))
 
-    def decide(self, request: PrivacyRequest) -> Decision[TablesNoise]:
-        """Noise on the blocks of the tables, or on larger tables, of which those are counted that no other contains."""
-        decided = self._charge(request)
-        return Decision(decided, replace(self, counted=_maximal(self.workload, decided.plan)))
+    @property
+    def planner(self) -> TablesPlanner:
+        """The ways to add noise to the tables."""
+        return self._planner(self.workload)
+
+    def _answering(self, plan: TablesNoise) -> Crosstabs:
+        """Noise is on the blocks of the tables, or on larger tables: those are counted that no other contains."""
+        return replace(self, counted=_maximal(self.workload, plan))
+
+    @property
+    def _in_series(self) -> bool:  # type: ignore[override]
+        return not self.workload.asked
 
     def measure(self, plan: TablesNoise) -> Batch:
         """The integers of every block."""

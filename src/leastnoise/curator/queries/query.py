@@ -172,6 +172,7 @@ class Query(ABC):
         return (*by_limits, *left_out_by_unit(data), *facts.left_out, *data.conditions)
 
     _counts_rows: ClassVar[bool] = False  # True: `_expression` has `rows`, how many rows of each bin are kept
+    _in_series: ClassVar[bool] = False  # whether it may be asked every period, for one debit (`curator.series`)
     _in_python: ClassVar[bool] = False  # True: rows are added up by Python where they are
 
     def describe(self) -> str:
@@ -329,7 +330,12 @@ class Query(ABC):
 
     def decide(self, request: PrivacyRequest) -> Decision[Any]:
         """The noise and its cost, from public facts alone. Nothing is paid."""
-        return Decision(decide(request, self.planner), self)
+        charge = decide(request, self.planner)
+        return Decision(charge, self._answering(charge.plan))
+
+    def _answering(self, plan: Any) -> Query:
+        """The question that reads what this plan has noise for."""
+        return self
 
     def measure(self, plan: Any) -> Batch:
         """The exact integers by block. PRIVATE: the budget is debited before."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import ibis.expr.types as ir
 import numpy as np
@@ -66,6 +66,7 @@ class Statistics(BinnedQuery):
 
     kind: Kind
     asked: Asked
+    _in_series: ClassVar[bool] = True
 
     @staticmethod
     def of(
@@ -237,6 +238,8 @@ class Statistics(BinnedQuery):
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class SparseCounts(Statistics):
     """Counts in a huge domain: noise on *every* bin, and those that pass a threshold are published."""
+
+    _in_series: ClassVar[bool] = False
 
     def decide(self, request: PrivacyRequest) -> Decision[VectorPlan]:
         """With Gaussian noise, and a threshold."""
