@@ -170,8 +170,7 @@ STEPS = ["_write_paid", "_pay", "_measure", "_draw", "_releases"]
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("period", [1, 2])
+@pytest.mark.parametrize(("period", "step"), [(1, step) for step in STEPS] + [(2, step) for step in STEPS[1:]])
 def test_a_run_that_ended_early_goes_on(
     tmp_path: Path, budget: ln.Budget, monkeypatch: pytest.MonkeyPatch, step: str, period: int, after: bool
 ) -> None:
@@ -252,7 +251,7 @@ def test_refusals_before_anything_is_paid(tmp_path: Path, budget: ln.Budget) -> 
     replaced = ln.table(WEEK, unit="person", name="visits", neighbours="replace")
     for query in (
         table.histogram("place", max_rows=1),  # unknown keys
-        times.histogram("place", keys=KEYS, max_rows=1),
+        times.count(max_rows=1),
         replaced.histogram("place", keys=KEYS, max_rows=1),
     ):
         with pytest.raises(errors.InvalidParameter):

@@ -25,13 +25,12 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import json
 import os
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -43,8 +42,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from leastnoise import errors
-from leastnoise._support import files
-from leastnoise._support.text import rounded
+from leastnoise._support import files, outputs
+from leastnoise._support.text import rounded, type_name
 from leastnoise.curator import release as loop
 from leastnoise.curator.budget import Budget
 from leastnoise.curator.budget.charge import Receipt
@@ -55,7 +54,20 @@ from leastnoise.curator.queries.query import Query
 from leastnoise.curator.release import Answer, Batch
 from leastnoise.curator.request import PrivacyRequest
 from leastnoise.curator.rows.columns import CleanRows
-from leastnoise.curator.rows.totals import saturate
+from leastnoise.curator.series_files import (
+    NUMBERS,
+    PRIVATE,
+    RELEASES,
+    TERMS,
+    Paid,
+    Terms,
+    combined,
+    make_folder,
+    read_integers,
+    read_terms,
+    stored,
+    write_integers,
+)
 from leastnoise.privacy.noise_plan import NoisePlan
 from leastnoise.privacy.strength import judge
 from leastnoise.releases.file_format import load, refuse_seeded_noise
@@ -64,46 +76,6 @@ from leastnoise.workload.series import WEIGHT_BITS, SeriesStrategy, best_strateg
 from leastnoise.workload.series_noise import SeriesPlanner
 
 Integers = NDArray[np.int64]
-FORMAT = 1
-TERMS, NUMBERS, RELEASES, PRIVATE = "series.json", "numbers", "releases", "private"
-UNIT_KINDS = "integers, strings, dates or UUIDs"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Paid:
-    """What the first period fixed for all: the question, its noise, and the debit.
-
-    mu_squared: what one unit may cost in one period, exactly. scales: of one period's noise, by block. guarantee: mu of
-    all periods. ledger: the name of the one that was debited; None: no budget paid.
-    """
-
-    query: str
-    unit: str
-    table: str
-    mu_squared: str
-    scales: list[list[Any]]
-    guarantee: float
-    ledger: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
-    """What is public about a series, as `series.json` holds it."""
-
-    id: str
-    sums: list[str]
-    max_periods: int
-    bits: int
-    matrix: list[list[int]]  # the rows of C, up to the diagonal
-    paid: Paid | None = None
-
-    @property
-    def strategy(self) -> SeriesStrategy:
-        """C and what it is for."""
-        matrix = np.zeros((len(self.matrix),) * 2, dtype=np.int64)
-        for number, row in enumerate(self.matrix):
-            matrix[number, : number + 1] = row
-        return SeriesStrategy(matrix, self.bits, tuple(self.sums), self.max_periods)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,10 +161,10 @@ class Series:
             whenever the series is opened: it is debited once, and closed if rows cannot be read.
         note: a line for the budget's history.
         """
-        folder = files.path_of(path)
+        folder = outputs.path_of(path)
         asked = {"epsilon": epsilon, "delta": delta, "budget": budget, "share": share, "note": note}
         if periods is None:
-            return cls(folder, _read_terms(folder), asked)
+            return cls(folder, read_terms(folder), asked)
         if folder.exists():
             raise errors.BadOutput(
                 f"{str(folder)!r} is there already. To go on with that series, leave periods out; for a new one, give "
@@ -206,7 +178,7 @@ class Series:
             bits=strategy.bits,
             matrix=[row[: number + 1].tolist() for number, row in enumerate(strategy.matrix)],
         )
-        _make_folder(folder)
+        make_folder(folder)
         made = cls(folder, terms, asked)
         made._write_terms(terms)
         return made
@@ -235,7 +207,7 @@ class Series:
             for name, root in roots.items()
         }
         alone = {name: float(np.sqrt(strategy.max_periods * _mean_window(strategy, name))) for name in strategy.sums}
-        return SeriesExpectation(len(self), strategy.max_periods, one, sums, alone)  # type: ignore[arg-type]
+        return SeriesExpectation(len(self), strategy.max_periods, one, sums, alone)
 
     def publish(self, query: Query, *, period: str | None = None, allow_seeded: bool = False) -> PeriodReleases:
         """The next period's releases; of a period that was published before, those releases again.
@@ -278,11 +250,12 @@ class Series:
                 parameter="neighbours",
                 example={"neighbours": "add-remove"},
             )
-        kinds = {column: query.rows[column].type() for column in query.unit}
-        for column, kind in kinds.items():
-            if not (kind.is_integer() or kind.is_string() or kind.is_date() or kind.is_uuid()):
+        for column in query.unit:
+            kind = query.rows[column].type()
+            if kind.is_floating() or kind.is_timestamp() or (kind.is_decimal() and kind.scale):
                 raise errors.WrongType(
-                    f'The unit "{column}" must be {UNIT_KINDS}, so that it has the same name in every period.',
+                    f'The unit "{column}" must be integers, strings or dates, so that it has one name in every period '
+                    f"(got {type_name(kind)}).",
                     parameter="unit",
                     value=column,
                 )
@@ -335,7 +308,7 @@ class Series:
         paid = Paid(
             **facts,
             mu_squared=str(period),
-            scales=[[_stored(name), scale] for name, scale in charge.plan.scales.items()],
+            scales=[[stored(name), scale] for name, scale in charge.plan.scales.items()],
             guarantee=charge.plan.guarantee.mu,
             ledger=None if budget is None else budget._ledger.store.name,
         )
@@ -358,7 +331,7 @@ class Series:
         planner = SeriesPlanner(query.planner, self.strategy)
         plan = planner.gaussian(Fraction(paid.mu_squared) * planner.ratio)
         scales = dict(zip(plan.scales, (scale for _, scale in paid.scales), strict=False))
-        same = [_stored(name) for name in plan.scales] == [name for name, _ in paid.scales]
+        same = [stored(name) for name in plan.scales] == [name for name, _ in paid.scales]
         if not same or not all(abs(scales[name] / scale - 1) < 1e-9 for name, scale in plan.scales.items()):
             raise errors.NotOurs(
                 f"The noise in {str(self.folder / TERMS)!r} is not what this question costs: the file was edited, or "
@@ -383,7 +356,7 @@ class Series:
         unfinished = place.with_name(f".{place.name}.unfinished")
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir()
-        _write_integers(unfinished / "integers.parquet", batch.blocks)
+        write_integers(unfinished / "integers.parquet", batch.blocks)
         if units is not None:
             pq.write_table(self._with_periods(units, number), unfinished / "units.parquet")
         for written in (*unfinished.iterdir(), unfinished):
@@ -433,13 +406,13 @@ class Series:
         """The noisy integers of a period: on disk when this returns."""
         place = self.folder / PRIVATE
         exact = [
-            _read_integers(place / f"{each:04d}" / "integers.parquet", plan.scales) for each in range(1, number + 1)
+            read_integers(place / f"{each:04d}" / "integers.parquet", plan.scales) for each in range(1, number + 1)
         ]
         weights = self.strategy.matrix[number - 1, :number].tolist()
         noise = replace(plan, scales={name: scale * self.strategy.step for name, scale in plan.scales.items()})
-        batch = Batch({name: _combined(weights, [each[name] for each in exact]) for name in plan.scales})
+        batch = Batch({name: combined(weights, [each[name] for each in exact]) for name in plan.scales})
         noisy = loop.add_noise(noise, batch)
-        _write_integers(self.folder / NUMBERS / f"{number:04d}.parquet", noisy.blocks, label=label)
+        write_integers(self.folder / NUMBERS / f"{number:04d}.parquet", noisy.blocks, label=label)
 
     def _labels(self) -> list[str]:
         """What the published periods are called."""
@@ -469,9 +442,9 @@ class Series:
         paid = self.terms.paid
         assert paid is not None
         path = self.folder / NUMBERS
-        noisy = [_read_integers(path / f"{each:04d}.parquet", plan.scales) for each in range(1, number + 1)]
+        noisy = [read_integers(path / f"{each:04d}.parquet", plan.scales) for each in range(1, number + 1)]
         weights, bits = self.strategy.weights(name, number), WEIGHT_BITS + self.strategy.bits
-        sums = {block: _combined(weights, [each[block] for each in noisy], bits=bits) for block in plan.scales}
+        sums = {block: combined(weights, [each[block] for each in noisy], bits=bits) for block in plan.scales}
         factor = float(self.strategy.factors(name)[number - 1])
         plan = replace(plan, scales={block: scale * factor for block, scale in plan.scales.items()})
         budget = self._asked["budget"]
@@ -513,80 +486,8 @@ class Series:
 
     def _write_terms(self, terms: Terms) -> None:
         if terms != self.terms or not (self.folder / TERMS).exists():  # what stays the same is not written again
-            files.rewrite(self.folder / TERMS, json.dumps({"leastnoise series": FORMAT, **asdict(terms)}) + "\n")
+            terms.write(self.folder)
         self.terms = terms
-
-
-def _make_folder(folder: Path) -> None:
-    """The folder of a new series; what is private in it can be read by its owner alone."""
-    try:
-        folder.mkdir()
-        for name in (NUMBERS, RELEASES):
-            (folder / name).mkdir()
-        (folder / PRIVATE).mkdir(mode=0o700)
-    except OSError as problem:
-        raise errors.FileProblem(f"Cannot make the folder {str(folder)!r}: {problem.strerror}.") from None
-
-
-def _read_terms(folder: Path) -> Terms:
-    path = folder / TERMS
-    if not path.is_file():
-        raise errors.NoSuchFile(f"There is no series at {str(folder)!r}. To begin one, say how many periods it has.")
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        known = found.pop("leastnoise series") == FORMAT
-        paid = found.pop("paid")
-        terms = Terms(**found, paid=None if paid is None else Paid(**paid))
-        rows = [len(row) for row in terms.matrix]
-        fits = known and rows == list(range(1, len(rows) + 1)) and all(row[-1] > 0 for row in terms.matrix)
-        fits = fits and {type(one) for row in terms.matrix for one in row} == {int}
-    except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError):
-        fits = False
-    if not fits:
-        raise errors.NotOurs(f"{str(path)!r} holds no terms of a series that this version can read.")
-    return terms
-
-
-def _stored(name: Any) -> Any:
-    """The name of a block as JSON holds it."""
-    return list(name) if isinstance(name, tuple) else name
-
-
-def _write_integers(path: Path, blocks: Mapping[Any, Integers], *, label: str = "") -> None:
-    """Integers by block, and their shapes, in one file: it appears whole, and is on disk when this returns."""
-    rows = [(json.dumps(_stored(name)), list(values.shape), values.ravel()) for name, values in blocks.items()]
-    table = pa.table(
-        {
-            "block": [name for name, _, _ in rows],
-            "shape": [shape for _, shape, _ in rows],
-            "integers": pa.array([values for _, _, values in rows], pa.list_(pa.int64())),
-        }
-    )
-    unfinished = path.with_name(f".{path.name}.unfinished")
-    pq.write_table(table.replace_schema_metadata({"period": label}), unfinished)
-    files.sync(unfinished)
-    unfinished.replace(path)
-    files.sync(path.parent)
-
-
-def _read_integers(path: Path, names: Iterable[Any]) -> dict[Any, Integers]:
-    """What `_write_integers` wrote, of the blocks with these names."""
-    table = pq.read_table(path)
-    found = {
-        name: np.asarray(integers.values, dtype=np.int64).reshape(shape.as_py())
-        for name, shape, integers in zip(table["block"].to_pylist(), table["shape"], table["integers"], strict=True)
-    }
-    return {name: found[json.dumps(_stored(name))] for name in names}
-
-
-def _combined(weights: list[int], blocks: list[Integers], *, bits: int = 0) -> Integers:
-    """The weighted sum over 2^bits, rounded to the nearest integer: exact, and stopped at the ends of 64 bits."""
-    most = sum(abs(weight) * int(np.abs(block).max(initial=0)) for weight, block in zip(weights, blocks, strict=True))
-    kind: Any = np.int64 if most < 2**62 else object
-    total = sum(block.ravel().astype(kind) * weight for weight, block in zip(weights, blocks, strict=True))
-    if bits:
-        total = (total + (1 << (bits - 1))) >> bits
-    return saturate(np.asarray(total)).reshape(blocks[0].shape)
 
 
 def _mean_window(strategy: SeriesStrategy, name: str) -> float:

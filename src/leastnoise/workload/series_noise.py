@@ -10,7 +10,8 @@ from leastnoise import errors
 from leastnoise._support.rounding import sqrt_up
 from leastnoise._support.validation import Number
 from leastnoise.privacy.guarantees import GaussianDP
-from leastnoise.privacy.noise_plan import JointPlanner, NoisePlan, NoisePlanner, check_scale, published_mu_squared
+from leastnoise.privacy.noise_plan import JointPlanner, NoisePlan, NoisePlanner, check_scale
+from leastnoise.privacy.unit_cost import UnitCost
 from leastnoise.workload.series import SeriesStrategy
 
 TOO_WIDE = "Allow more epsilon, or fewer rows per unit."
@@ -48,6 +49,7 @@ class SeriesPlanner(JointPlanner[NoisePlan]):
             example={"epsilon": 1, "delta": 1e-6},
         )
 
-    def price(self, plan: NoisePlan) -> Fraction:
-        """mu^2, rounded up."""
-        return published_mu_squared(plan)
+    @property
+    def unit_cost(self) -> UnitCost[Any]:
+        """Of Laplace noise, which a series never has."""
+        raise TypeError("a series has Gaussian noise alone")
