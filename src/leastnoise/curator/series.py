@@ -7,7 +7,8 @@ Each period's integers are kept by the curator, and what is published of them is
 question could count. Whether period t is one of them depends on the unit's own rows up to t, and on nobody else's: so
 the rows that one unit adds are in at most `max_periods` periods, and no other unit's rows change. To know it, the
 curator keeps how many periods each unit has been in, and writes that down before anything of the period is published: a
-crash in between cannot give a unit one period too many. Units must have the same name in every period.
+crash in between cannot give a unit one period too many. Units must have the same name in every period; a unit's type
+(`rows.priorities.word` refuses others) is one whose values are equal where their texts are.
 
 **A period is answered once.** On disk, in this order: the debit (first period); the exact integers of the period and
 the units in it, in one folder that appears whole; the noisy integers, in one file that appears whole; the releases,
@@ -43,7 +44,7 @@ from numpy.typing import NDArray
 
 from leastnoise import errors
 from leastnoise._support import files, outputs
-from leastnoise._support.text import rounded, type_name
+from leastnoise._support.text import rounded
 from leastnoise.curator import release as loop
 from leastnoise.curator.budget import Budget
 from leastnoise.curator.budget.charge import Receipt
@@ -250,15 +251,6 @@ class Series:
                 parameter="neighbours",
                 example={"neighbours": "add-remove"},
             )
-        for column in query.unit:
-            kind = query.rows[column].type()
-            if kind.is_floating() or kind.is_timestamp() or (kind.is_decimal() and kind.scale):
-                raise errors.WrongType(
-                    f'The unit "{column}" must be integers, strings or dates, so that it has one name in every period '
-                    f"(got {type_name(kind)}).",
-                    parameter="unit",
-                    value=column,
-                )
         if self.terms.paid is not None and self.terms.paid.query != self._question(query):
             raise errors.BudgetMismatch(
                 f"This series is of another question: {self.terms.paid.query}. Ask the same one, of a table with the "
