@@ -161,6 +161,7 @@ def test_no_unit_costs_more_than_was_paid(
             series.publish(visits(rows((0, "a"), *(row for row in week if not (without and row[0] == 1)))))
         exact.append(np.array([integers(series, t) for t in range(1, 5)]))
     assert series.terms.paid is not None
+    assert series.terms.paid.guarantee <= (1 + 1e-12) / ln.sigma(epsilon=1, delta=1e-6)
     (_, scale), *_ = series.terms.paid.scales
     moved = series.strategy.matrix @ (exact[0] - exact[1])
     assert (moved**2).sum() / (scale * series.strategy.step) ** 2 <= series.terms.paid.guarantee**2 * (1 + 1e-12)
