@@ -18,6 +18,7 @@ from leastnoise.curator.queries.query import Query
 from leastnoise.curator.queries.statistics import Statistics
 from leastnoise.curator.queries.vectors import Vectors
 from leastnoise.curator.rows import keeping, priorities
+from leastnoise.curator.rows.columns import CleanRows
 from leastnoise.curator.rows.points import WEIGHT_BITS, KernelWeights
 from leastnoise.testing import aggregate
 from neighbouring import Search, remembered_sql
@@ -110,13 +111,15 @@ def heavy_kernel() -> Iterator[None]:
 
 def what_others_have() -> Any:
     """A unit's statistic that depends on the rows of others."""
-    whole = transform.one_row_a_unit
+    whole = transform.per_unit
 
-    def one_row_a_unit(rows: Any, columns: Any, **of: Any) -> Any:
-        made = whole(rows, columns, **of)
-        return made.mutate(**{name: made[name].min().over(ibis.window()) for name in columns})
+    def per_unit(data: Any, columns: Any) -> Any:
+        made = whole(data, columns)
+        rows = made.rows
+        lowest = rows.mutate(**{name: rows[name].min().over(ibis.window()) for name in columns})
+        return replace(made, clean=CleanRows(lowest, already_clean=True))
 
-    return mock.patch.object(transform, "one_row_a_unit", one_row_a_unit)
+    return mock.patch.object(transform, "per_unit", per_unit)
 
 
 @dataclass(frozen=True)

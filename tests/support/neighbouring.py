@@ -54,7 +54,7 @@ def remembered_sql() -> Iterator[None]:
         asked = rows.schema, tuple(map(tuple, rows.to_pydict().values()))
         return of_keys.setdefault(asked, make(rows))
 
-    functions = mock.patch.object(engine, "_builtin", functools.cache(engine._builtin))
+    functions = mock.patch.object(engine, "builtin", functools.cache(engine.builtin))
     with functions, mock.patch.object(ibis, "memtable", memtable), mock.patch.object(SQLBackend, "compile", remembered):
         yield
 
