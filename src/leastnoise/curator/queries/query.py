@@ -386,7 +386,8 @@ class Query(ABC):
     def _aggregate(self) -> Aggregate:
         """The exact integers, block after block. PRIVATE: for tests."""
         found = self._of_one_state(self._totals)
-        return Aggregate(to_int64(np.concatenate(list(found.blocks.values()))), found.indices, found.keys)
+        values = to_int64(np.concatenate(list(found.blocks.values())))
+        return Aggregate(values, found.indices, found.keys, found.total)
 
     def _of_one_state(self, work: Callable[[], Read]) -> Read:
         """What is read, of one state of the table: of one query; or of several about files that nobody changed
