@@ -236,6 +236,7 @@ ANY = st.lists(st.tuples(st.integers(-1, 6), st.integers(-4, 4)), min_size=1, ma
 @settings(max_examples=6, deadline=None)
 @given(rows=st.lists(ROW, max_size=40), own=st.one_of(OWN, ANY))
 @example(rows=[], own=[(0, -9), (1, -9)] * 6)
+@example(rows=[], own=[(0, 9), (1, 9)] * 6)
 def test_one_unit_moves_the_answer_by_at_most_the_sensitivity(way, rows, own):
     rows = [row for row in rows if row[0] != 77]
     answers = []
