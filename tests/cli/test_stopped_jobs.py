@@ -40,7 +40,7 @@ def stopping(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
 
     places: dict[str, tuple[Any, Callable[..., Any]]] = {
         "before the debit": ("leastnoise.curator.budget.charge.Charge.pay", stop),
-        "before a row is read": ("leastnoise.curator.release._read", stop),
+        "before a row is read": ("leastnoise.curator.release.read_rows", stop),
         "before the release is written": (f"{Release.__module__}.Release.save", stop),
         "before its record is": ("leastnoise.jobs.record.Record.write", stop_when_written),
         "before the page is": (f"{Published.__module__}.Published.report", stop),

@@ -160,7 +160,7 @@ def test_it_is_debited_named_and_taken_as_a_clip(trips: Table, tmp_path: Path) -
 
 def test_no_row_is_read_before_it_is_paid(trips: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     budget = ln.Budget.open(tmp_path / "city.ledger", **ASK, unit="person", table="trips")
-    monkeypatch.setattr(loop, "_read", lambda query, plan, receipt: (_ for _ in ()).throw(RuntimeError(receipt.id)))
+    monkeypatch.setattr(loop, "read_rows", lambda query, work, receipt: (_ for _ in ()).throw(RuntimeError(receipt.id)))
     with pytest.raises(RuntimeError):
         trips.suggest_clip("fare", within=WITHIN, max_rows=1, budget=budget, share=0.05)
     assert budget.remaining.share == pytest.approx(0.95)

@@ -96,7 +96,7 @@ def test_the_warning_comes_before_anything_is_paid_or_read(tmp_path: Path, monke
 
     table = ln.table(pd.DataFrame({"who": [1]}), unit="who")
     weak = ln.Budget.open(tmp_path / "weak.ledger", epsilon=100, delta=1e-6)
-    monkeypatch.setattr(loop, "_read", lambda *_: pytest.fail("rows were read"))
+    monkeypatch.setattr(loop, "read_rows", lambda *_: pytest.fail("rows were read"))
     with warnings.catch_warnings():
         warnings.simplefilter("error", WeakPromise)
         with pytest.raises(WeakPromise):

@@ -50,6 +50,7 @@ from leastnoise.curator.budget import Budget
 from leastnoise.curator.budget.charge import Receipt
 from leastnoise.curator.budget.deciding import decide
 from leastnoise.curator.budget.terms import Share
+from leastnoise.curator.description import counted
 from leastnoise.curator.noise import entropy
 from leastnoise.curator.queries.query import Query
 from leastnoise.curator.release import Answer, Batch
@@ -120,7 +121,7 @@ class SeriesExpectation:
         return float(self.max_periods)
 
     def __str__(self) -> str:
-        each = "every period" if self.max_periods == self.periods else f"at most {self.max_periods} periods"
+        each = "every period" if self.max_periods == self.periods else f"at most {counted(self.max_periods, 'period')}"
         lines = [f"{self.periods} periods; rows of one unit count in {each}. Standard deviation of the noise:"]
         for name, (first, last, mean) in self.sums.items():
             first, last, mean, alone = (self.one * each for each in (first, last, mean, self.alone[name]))
