@@ -30,8 +30,8 @@ MAX_TOTAL = 2**62  # totals are clamped to this size, which moves no two of them
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """Exact integers. `indices` says which bins where the domain is sparse, `keys` where the keys are unknown; `total` is
-    of all keys, where it is released beside them."""
+    """Exact integers. `indices` says which bins where the domain is sparse, `keys` where the keys are unknown; `total`
+    is of all keys, where it is released beside them."""
 
     values: NDArray[Any]
     indices: NDArray[Any] | None = None
