@@ -230,7 +230,7 @@ def test_rows_that_leave_every_table_are_named_before_any_number(tmp_path: Path)
     for explained in (made.explain(), made["sex"].explain(), made.denoise().explain()):
         assert explained.splitlines()[1].startswith(said)
     made.to_csv(tmp_path / "csv", allow_seeded=True)
-    assert (tmp_path / "csv" / "sex.csv").read_text().splitlines()[1].startswith(f"# {said}")
+    assert (tmp_path / "csv" / "sex.csv").read_text().splitlines()[2].startswith(f"# {said}")
     page = made.report(tmp_path / "page.html", allow_seeded=True).read_text()
     right_below_the_chart = page.partition('id="chart"')[2].partition("<details")[0]  # nothing to open, no table yet
     assert said in right_below_the_chart
