@@ -213,8 +213,8 @@ def test_a_table_states_the_half_width_of_its_intervals() -> None:
     for table in made.tables:
         one = made[table]
         half = float((one.interval(0.95).high - one.values).max())
-        assert f"off by at most {half:,.4g}, 95 %" in one.errors_in_words()
-        assert f"off by at most {half:,.4g}, 95 %" in one.explain()
+        assert f"off by at most {half:,.4g}, 95%" in one.errors_in_words()
+        assert f"off by at most {half:,.4g}, 95%" in one.explain()
 
 
 def test_other_keys_leave_nothing_out() -> None:
