@@ -33,9 +33,9 @@ def test_forked_processes_never_share_noise():
 
 
 def test_the_samplers_take_no_data():
-    assert list(inspect.signature(gaussian.rounded_gaussian).parameters) == ["sigma", "size", "progress"]
+    assert list(inspect.signature(gaussian.rounded_gaussian).parameters) == ["sigma", "size"]
     assert list(inspect.signature(gaussian.tail_gaussian).parameters) == ["sigma", "at_least", "size"]
-    assert list(inspect.signature(laplace.two_sided_geometric).parameters) == ["scale", "size", "progress"]
+    assert list(inspect.signature(laplace.two_sided_geometric).parameters) == ["scale", "size"]
     assert list(inspect.signature(entropy.words).parameters) == ["n"]
 
 
