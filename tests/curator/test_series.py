@@ -227,6 +227,20 @@ def test_another_question_is_refused(tmp_path: Path) -> None:
         series.publish(visits(WEEK, max_rows=1))
 
 
+def test_another_budget_pays_for_nothing_once_rows_were_read(tmp_path: Path, budget: ln.Budget) -> None:
+    """A second payment would change the noise of the periods that follow."""
+    series = ln.Series.open(tmp_path / "s", periods=4, budget=budget, share=0.5)
+    series.publish(visits(WEEK))
+    open_series(tmp_path).publish(visits(WEEK))
+    other = ln.Budget.open(tmp_path / "other.ledger", epsilon=1, delta=1e-6)
+    for folder in (tmp_path / "s", tmp_path / "visits.series"):
+        written = (folder / "series.json").read_bytes()
+        with pytest.raises(errors.BudgetMismatch):
+            ln.Series.open(folder, budget=other, share=1).publish(visits(WEEK))
+        assert (folder / "series.json").read_bytes() == written
+    assert other.history() == []
+
+
 def test_edited_terms_are_refused(tmp_path: Path) -> None:
     series = open_series(tmp_path)
     series.publish(visits(WEEK))

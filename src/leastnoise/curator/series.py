@@ -295,6 +295,12 @@ class Series:
         if paid is not None and (budget is None or self._is_debited(budget, paid)):
             strength = judge(self._plan(query).guarantee) if budget is None else budget.strength
             return Receipt(self.terms.id, budget, strength)
+        if any((self.folder / PRIVATE).glob("[0-9]*")):  # rows were read, so it was paid: elsewhere
+            raise errors.BudgetMismatch(
+                f"This series was {'paid from ' + paid.ledger if paid and paid.ledger else 'opened without a budget'}, "
+                "and its noise cannot change any more. Open it as it was opened at first.",
+                parameter="budget",
+            )
         charge, data = self._charge(query), query._data
         facts = {"query": self._question(query), "unit": data.unit_name, "table": data.source.name}
         period = charge.plan.cost / SeriesPlanner(query.planner, self.strategy).ratio
